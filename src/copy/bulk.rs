@@ -358,13 +358,14 @@ impl BulkGroup {
 }
 
 impl<'b> Warp<'b> {
-    /// Orders the lanes' earlier accesses to shared memory before later bulk copies
-    /// (`fence.proxy.async.shared::cta`, PTX ISA 9.7.13.4).
+    /// Orders the lanes' earlier accesses to the block's own shared memory before later bulk copies
+    /// and `wgmma`s (`fence.proxy.async.shared::cta`, PTX ISA 9.7.13.4).
     ///
     /// It belongs between ordinary stores to a tile and a bulk copy from or to that tile. Each warp
     /// that stored executes it, before the `sync` or the barrier that hands the tile to the copying
-    /// warp; or the copying warp executes it behind that. The fence does not synchronise lanes or
-    /// warps. Needs sm_90.
+    /// warp; or the copying warp executes it behind that. If another block of the cluster stored,
+    /// the tile's block executes it behind its wait. The fence does not synchronise lanes or warps.
+    /// Needs sm_90.
     #[inline]
     #[track_caller]
     pub fn fence_for_bulk(self)

@@ -79,6 +79,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     PeerTile<T, ROWS, COLS, S, O>
 {
     /// Writes one element (`st.shared::cluster`).
+    ///
+    /// Before `wgmma` and bulk copies use the element, threads of the tile's block that have waited
+    /// execute a [`fence_for_bulk`](crate::scope::Warp::fence_for_bulk): that fence is for the
+    /// block's own shared memory.
     #[inline]
     #[track_caller]
     pub fn set<C: Coordinate>(self, lane: Lane<'_>, at: C, value: T) {

@@ -239,12 +239,13 @@ fences! {
     fence_mbarrier_init_release_cluster "fence.mbarrier_init.release.cluster" fence_init(),
         "barriers that the thread has made are there for the cluster, and for what comes \
          asynchronously.";
-    fence_proxy_async "fence.proxy.async" fence_proxy(&[sim::Space::Shared, sim::Space::Global]),
+    fence_proxy_async "fence.proxy.async" fence_proxy(sim::Fenced::All),
         "what the thread did to memory before, instructions that go to memory asynchronously see \
          behind it.";
-    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta" fence_proxy(&[sim::Space::Shared]),
-        "the same, of shared memory only.";
-    fence_proxy_async_global "fence.proxy.async.global" fence_proxy(&[sim::Space::Global]),
+    fence_proxy_async_shared_cta "fence.proxy.async.shared::cta"
+        fence_proxy(sim::Fenced::SharedOfBlock),
+        "the same, of the block's own shared memory only.";
+    fence_proxy_async_global "fence.proxy.async.global" fence_proxy(sim::Fenced::Global),
         "the same, of global memory only.";
 }
 

@@ -556,8 +556,9 @@ fn copy_after_global_stores_needs_a_fence() {
                 continue;
             }
             let error = run.unwrap_err();
-            let Misuse::ProxyFence { memory: Memory::Global { name: "d", index: 0 }, place } =
-                &error.misuse
+            let Misuse::ProxyFence {
+                memory: Memory::Global { name: "d", index: 0 }, place, ..
+            } = &error.misuse
             else {
                 panic!("{error}")
             };

@@ -274,6 +274,55 @@ fn rank_outside_the_cluster_is_an_error() {
     assert!(matches!(run(5).misuse, Misuse::ClusterRank { rank: 4, blocks: 2 }));
 }
 
+/// Block 0 writes a row of block 1, which stores it by a bulk copy. `fenced` is the rank of the
+/// block with the proxy fence; 2: none has one.
+#[kernel(threads = 32, cluster = 2, target = "sm_90")]
+fn send_to_a_bulk_copy(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    d: GlobalMut<u32>,
+    fenced: u32,
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    if cluster.rank() == 0 {
+        let row = row.of(cluster.peer(1));
+        warp.each(|lane| row.set(lane, (0, lane.id()), lane.id() as u32)); // <- sent to a copy
+        if fenced == 0 {
+            warp.fence_for_bulk();
+        }
+    }
+    cluster.sync();
+    if cluster.rank() == 1 {
+        if fenced == 1 {
+            warp.fence_for_bulk();
+        }
+        warp.elect(|lane| {
+            row.store_tma(lane, d.bulk(0));
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+        });
+    }
+}
+
+/// `fence.proxy.async.shared::cta` orders accesses to the shared memory of its own block only (PTX
+/// ISA 9.7.13.4).
+#[test]
+fn fence_in_the_writing_block_is_not_for_the_peers_memory() {
+    let mut d = [0; 32];
+    send_to_a_bulk_copy::launch(&Simulator::new(0).schedules(32), 2, &mut d, 1).check();
+    assert_eq!(d, core::array::from_fn(|i| i as u32));
+    for fenced in [0, 2] {
+        for error in
+            find(|simulator| send_to_a_bulk_copy::launch(simulator, 2, &mut [0; 32], fenced))
+        {
+            let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
+            assert_eq!(place.line, crate::line_of("sent to a copy").1);
+            assert!(error.to_string().contains("behind the wait for the store"), "{error}");
+        }
+    }
+}
+
 /// Block 0 copies its first row to the second row of block 1. Block 1 reads it, and arrives at
 /// block 0 afterwards. `how` selects a mistake.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]

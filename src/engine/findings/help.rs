@@ -297,6 +297,11 @@ impl Misuse {
                  the barrier that the copy is behind"
                     .into()
             }
+            Misuse::ProxyFence { after_wait: true, .. } => {
+                "put `fence_for_bulk` of the warp behind the wait for the store, in the block that \
+                 has the tile: a fence of another block is for its own shared memory"
+                    .into()
+            }
             Misuse::ProxyFence { .. } => {
                 "put `fence_for_bulk` of the warp behind the store, before the `sync` or the \
                  barrier that the copy is behind"

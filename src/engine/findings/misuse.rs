@@ -513,6 +513,8 @@ pub enum Misuse {
         memory: Memory,
         /// The line of the store.
         place: Place,
+        /// Whether the fence must follow a wait: the store was asynchronous, or another block's.
+        after_wait: bool,
     },
     /// The size of a bulk copy is not a multiple of 16.
     BulkSize {

@@ -149,10 +149,10 @@ impl Known {
     }
 
     /// A write or reduction that is ordered before this access of the async proxy, without a proxy
-    /// fence in between.
-    pub(crate) fn unfenced(&self, by: &Access, order: &Order) -> Option<Access> {
+    /// fence for shared memory of this rank in between.
+    pub(crate) fn unfenced(&self, by: &Access, rank: usize, order: &Order) -> Option<Access> {
         self.history.last_write().into_iter().chain(self.landed_reductions()).find(|earlier| {
-            earlier.is_seen_by(by, order) && !order.is_fenced(Space::Shared, by, earlier)
+            earlier.is_seen_by(by, order) && !order.is_fenced(Space::Shared(rank), by, earlier)
         })
     }
 

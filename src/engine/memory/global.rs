@@ -580,7 +580,7 @@ pub(crate) fn check_fenced(
     let mut found = elements.filter_map(|(address, element)| Some((element, unfenced(address)?)));
     if let Some((element, write)) = found.next() {
         let (memory, place) = (element.into(), write.location.into());
-        block.findings.note(by, Misuse::ProxyFence { memory, place });
+        block.findings.note(by, Misuse::ProxyFence { memory, place, after_wait: false });
     }
 }
 

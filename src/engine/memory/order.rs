@@ -82,10 +82,11 @@ struct Ticks {
     asynchronous: Vec<u32>,
 }
 
-/// The subject of a fence: a state space of a proxy fence, or the initialisation of mbarriers.
+/// The subject of a fence: the memory of a proxy fence, or the initialisation of mbarriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Space {
-    Shared,
+    /// The shared memory of the block of this rank.
+    Shared(usize),
     Global,
     Barriers,
 }
@@ -96,8 +97,8 @@ pub(crate) struct Known {
     seen: Ticks,
     /// Ticks known to be over, but without their writes: their reads have ended.
     over: Ticks,
-    /// Ticks that precede a fence, for each [`Space`].
-    fenced: [Ticks; 3],
+    /// Ticks that precede a fence, for each [`Space`] with fences.
+    fenced: Vec<(Space, Ticks)>,
     /// For each warp, a tick that some lane of it has reached in every schedule. This orders no
     /// accesses to memory.
     progress: Vec<u32>,
@@ -159,7 +160,20 @@ impl Known {
         self.over.join(&other.over);
         join_ticks(&mut self.progress, &other.progress);
         self.started |= other.started;
-        self.fenced.iter_mut().zip(&other.fenced).for_each(|(own, other)| own.join(other));
+        other.fenced.iter().for_each(|(space, ticks)| self.fence(*space, ticks));
+    }
+
+    /// Records that these ticks precede a fence.
+    fn fence(&mut self, space: Space, ticks: &Ticks) {
+        match self.fenced.iter_mut().find(|(other, _)| *other == space) {
+            Some((_, own)) => own.join(ticks),
+            None => self.fenced.push((space, ticks.clone())),
+        }
+    }
+
+    /// Whether a fence for this space follows an access.
+    fn is_fenced(&self, space: Space, access: &Access) -> bool {
+        self.fenced.iter().any(|(other, ticks)| *other == space && ticks.cover(access))
     }
 
     /// The part of the knowledge that passes between blocks at block scope: the progress of lanes,
@@ -169,17 +183,15 @@ impl Known {
         over.join(&self.seen);
         let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
         let progress = self.progress.clone();
-        Known { seen, over, fenced: Default::default(), progress, started: self.started }
+        Known { seen, over, fenced: Vec::new(), progress, started: self.started }
     }
 
     /// The knowledge that a relaxed arrival passes on: the progress of warps, that its block runs,
     /// and fenced initialisations of mbarriers.
     pub(crate) fn relaxed(mut self) -> Known {
-        let made = std::mem::take(&mut self.fenced[Space::Barriers as usize]);
-        let mut known =
-            Known { started: self.started, progress: self.progress, ..Known::default() };
-        known.fenced[Space::Barriers as usize] = made;
-        known
+        self.fenced.retain(|(space, _)| *space == Space::Barriers);
+        let Known { fenced, progress, started, .. } = self;
+        Known { fenced, progress, started, ..Known::default() }
     }
 
     /// Records that an asynchronous agent has reached this tick.
@@ -302,26 +314,19 @@ impl Order {
 
     /// Whether the author of the later access, made now, knows the earlier access.
     pub(crate) fn knows(&self, later: &Access, earlier: &Access) -> bool {
-        self.covers(later, earlier, |known| &known.seen)
+        self.author_has(later, |known| known.seen.cover(earlier))
     }
 
     /// Whether the author of the later access, made now, knows that the earlier one, a read, is
     /// over.
     pub(crate) fn knows_over(&self, later: &Access, earlier: &Access) -> bool {
-        self.block_warps.is_some() && self.covers(later, earlier, |known| &known.over)
+        self.block_warps.is_some() && self.author_has(later, |known| known.over.cover(earlier))
     }
 
     /// Whether the author of the access, made now, knows that the block of this rank runs.
     pub(crate) fn knows_started(&self, by: &Access, rank: usize) -> bool {
-        let warps = self.warps.borrow();
-        let Some(warp) = warps.get(by.agent) else { return true };
-        let runs = |known: &Known| known.started & 1 << rank != 0;
-        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && runs(known));
-        runs(&warp.common)
-            || match by.by {
-                Lanes::One(lane) => own(lane.into()),
-                Lanes::Each | Lanes::Together(_) => (0..LANES).all(own),
-            }
+        self.warps.borrow().get(by.agent).is_none()
+            || self.author_has(by, |known| known.started & 1 << rank != 0)
     }
 
     /// Whether the author of the later access, made now, knows that some lane of `warp` has reached
@@ -355,17 +360,16 @@ impl Order {
     /// Whether a proxy fence lies between the earlier access and the later one, which is made now.
     pub(crate) fn is_fenced(&self, of: Space, later: &Access, earlier: &Access) -> bool {
         is_of_async_proxy(earlier.agent, self.blocks)
-            || self.covers(later, earlier, |known| &known.fenced[of as usize])
+            || self.author_has(later, |known| known.is_fenced(of, earlier))
     }
 
-    fn covers(&self, later: &Access, earlier: &Access, of: impl Fn(&Known) -> &Ticks) -> bool {
+    /// Whether the author of an access that is made now has such knowledge: each of its lanes.
+    fn author_has(&self, access: &Access, has: impl Fn(&Known) -> bool) -> bool {
         let warps = self.warps.borrow();
-        let Some(warp) = warps.get(later.agent) else { return false };
-        let own = |lane| {
-            warp.own.iter().any(|(of_lane, known)| *of_lane == lane && of(known).cover(earlier))
-        };
-        of(&warp.common).cover(earlier)
-            || match later.by {
+        let Some(warp) = warps.get(access.agent) else { return false };
+        let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && has(known));
+        has(&warp.common)
+            || match access.by {
                 Lanes::One(lane) => own(lane.into()),
                 Lanes::Each | Lanes::Together(_) => warp.own.len() == LANES && (0..LANES).all(own),
             }
@@ -453,10 +457,10 @@ impl Order {
     pub(crate) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
         self.make_partial();
         let mut known = self.release(warp, lanes.clone());
-        of.iter().for_each(|&of| known.fenced[of as usize].join(&known.seen));
         // A lane knows its own accesses anyway. The other lanes' accesses are known to the fence
         // only.
-        known.seen = Ticks::default();
+        let seen = std::mem::take(&mut known.seen);
+        of.iter().for_each(|&of| known.fence(of, &seen));
         self.acquire(warp, lanes, &known);
     }
 
@@ -592,13 +596,15 @@ mod tests {
         let order = partial();
         let write = access(&order, 0, Lanes::One(0));
         let before = order.release(0, 0..1);
-        order.fence(0, 0..1, &[Space::Shared]);
+        order.fence(0, 0..1, &[Space::Shared(0)]);
         let behind = order.release(0, 0..1);
         let reader = access(&order, 1, Lanes::One(0));
         order.acquire(1, 0..LANES, &before);
-        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
+        assert!(
+            order.knows(&reader, &write) && !order.is_fenced(Space::Shared(0), &reader, &write)
+        );
         order.acquire(1, 0..LANES, &behind);
-        assert!(order.is_fenced(Space::Shared, &reader, &write));
+        assert!(order.is_fenced(Space::Shared(0), &reader, &write));
         assert!(!order.is_fenced(Space::Global, &reader, &write), "a fence of other memory");
     }
 
@@ -608,11 +614,13 @@ mod tests {
         let write = access(&order, 0, Lanes::One(0));
         order.sync_block(0..2, Location::caller());
         let reader = access(&order, 1, Lanes::One(0));
-        assert!(order.knows(&reader, &write) && !order.is_fenced(Space::Shared, &reader, &write));
-        order.fence(1, 0..1, &[Space::Shared]);
-        assert!(order.is_fenced(Space::Shared, &reader, &write));
         assert!(
-            !order.is_fenced(Space::Shared, &access(&order, 1, Lanes::One(1)), &write),
+            order.knows(&reader, &write) && !order.is_fenced(Space::Shared(0), &reader, &write)
+        );
+        order.fence(1, 0..1, &[Space::Shared(0)]);
+        assert!(order.is_fenced(Space::Shared(0), &reader, &write));
+        assert!(
+            !order.is_fenced(Space::Shared(0), &access(&order, 1, Lanes::One(1)), &write),
             "another lane"
         );
     }

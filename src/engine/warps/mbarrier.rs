@@ -3,7 +3,7 @@
 use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse, PhaseUse};
 use crate::engine::memory::copies::arrival_at;
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
-pub(crate) use crate::engine::memory::order::Space;
+use crate::engine::memory::order::Space;
 use crate::engine::memory::order::{Known, Order, agents_of_barrier, executing};
 use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
@@ -835,10 +835,27 @@ pub(crate) fn fence_init(site: Site, form: &'static str) {
     }
 }
 
-/// `fence.proxy.async` for these state spaces.
-pub(crate) fn fence_proxy(site: Site, form: &'static str, of: &[Space]) {
+/// The memory that a proxy fence is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Fenced {
+    All,
+    SharedOfBlock,
+    Global,
+}
+
+/// `fence.proxy.async` for this memory.
+pub(crate) fn fence_proxy(site: Site, form: &'static str, of: Fenced) {
     if !std::thread::panicking() {
         note_lane(site, form);
-        with_block(|block| block.order.fence(block.agent(), executing(current_lane()), of));
+        with_block(|block| {
+            let spaces = match of {
+                Fenced::All => {
+                    (0..block.blocks).map(Space::Shared).chain([Space::Global]).collect()
+                }
+                Fenced::SharedOfBlock => vec![Space::Shared(block.rank)],
+                Fenced::Global => vec![Space::Global],
+            };
+            block.order.fence(block.agent(), executing(current_lane()), &spaces);
+        });
     }
 }

@@ -5,7 +5,7 @@ mod swizzle;
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenBytes};
 use crate::engine::memory::copies;
-use crate::engine::memory::order::{Order, Space};
+use crate::engine::memory::order::{Order, Space, is_asynchronous};
 use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::{Class, Reduction};
 use crate::engine::record::Traffic;
@@ -483,7 +483,7 @@ impl SharedMemory {
                 && known.reducing(None).is_none()
                 && known.unseen_reduction(by, None, &self.order).is_none()
                 && known.history.unseen_write(by, &self.order).is_none()
-                && known.unfenced(by, &self.order).is_none()
+                && known.unfenced(by, self.rank, &self.order).is_none()
         })
     }
 
@@ -501,9 +501,12 @@ impl SharedMemory {
             self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none())
         {
             // If the two accesses are not ordered, the race is the finding.
-            if let Some(write) = known.unfenced(&by, &self.order) {
+            if let Some(write) = known.unfenced(&by, self.rank, &self.order) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
-                self.note(by, Misuse::ProxyFence { memory, place: write.location.into() }, None);
+                let place = write.location.into();
+                let after_wait =
+                    is_asynchronous(write.agent) || self.findings.rank(write) != self.rank;
+                self.note(by, Misuse::ProxyFence { memory, place, after_wait }, None);
                 return;
             }
         }
@@ -512,7 +515,7 @@ impl SharedMemory {
     /// Whether a proxy fence follows the initialisation of an mbarrier.
     pub(crate) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
-        let is_fenced = |made: Access| self.order.is_fenced(Space::Shared, &by, &made);
+        let is_fenced = |made: Access| self.order.is_fenced(Space::Shared(self.rank), &by, &made);
         self.known
             .borrow()
             .of(range)
