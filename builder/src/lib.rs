@@ -11,9 +11,10 @@
 //! llvm-link                      with what the compiler calls of its own accord
 //! marked here                    convergent asm and calls, launch bounds, shared memory
 //! opt, for each kernel           once for kernels and targets that differ only in asm
-//! checked here                   that no collective was copied, nor is anything inexact
+//! checked here                   no mutable static, no copied collective, no inexact operation
 //! llc, for each kernel           PTX, once where it is the same
-//! ptxas                          cubin, and what each kernel takes: the manifest
+//! ptxas                          cubin, and the resources of each kernel: the manifest
+//! checked here                   shared memory, stacks, registers of each `wgmma` until its wait
 //! ```
 //!
 //! In a build script or an `xtask`:

@@ -28,11 +28,11 @@ const NAME_LENGTH: usize = 120;
 /// The file in a target's folder that lists its optimised kernels.
 const LIST: &str = "kernels.txt";
 
-/// The content of the file that marks a kernel as checked: the version of each check. Change it
-/// with the checks.
-pub const CHECKED: &str = "copies 2, operations 1, statics 1";
+/// The content of the file that marks a kernel as checked: the version of each check, also of those
+/// in other modules. Change it with the checks.
+pub const CHECKED: &str = "copies 2, operations 1, statics 1, registers in flight 1";
 
-/// The passes before and after the numbering of collectives in `refusal`.
+/// The passes before and after the numbering of collectives in `check`.
 ///
 /// `sroa` moves the functions' memory to registers before they are inlined many times. No other
 /// pass runs before inlining: `simplifycfg` made a kernel slower (docs/lab/fp8.md). Inlining is
@@ -207,7 +207,7 @@ impl<'a> Optimiser<'a> {
         }
     }
 
-    /// Runs passes on a module's text, and returns the result. `file` keeps it.
+    /// Runs passes on a module's text, which `input` keeps, and returns the result.
     fn opt_to_text(
         &self,
         passes: &str,

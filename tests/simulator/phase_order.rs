@@ -77,6 +77,49 @@ fn phase_must_not_end_before_the_wait_for_the_one_before() {
     }
 }
 
+/// Warp 0 of block 1 arrives twice at a barrier of block 0. It waits for warp 1 in between, which
+/// does not order the second arrival after the first wait of warp 0.
+#[kernel(threads = 64, cluster = 2, target = "sm_90")]
+fn arrive_at_a_peer(
+    block: &ClusterBlock<2>,
+    #[shared] (ready, go): (BarrierMemory, BarrierMemory),
+) {
+    let (warp, cluster) = (block.warp(), block.cluster());
+    let (ready, go) = (ready.init(block, 1), go.init(block, 1));
+    cluster.sync();
+    match (cluster.rank(), warp.index()) {
+        (0, 0) => {
+            let phase = ready.wait_for_cluster(warp, Phase::FIRST);
+            ready.wait_for_cluster(warp, phase);
+        }
+        (0, _) => {
+            let go = go.of(cluster.peer(1));
+            warp.elect(|lane| go.arrive(lane));
+        }
+        (_, 0) => {
+            let ready = ready.of(cluster.peer(0));
+            warp.elect(|lane| ready.arrive(lane));
+            go.wait_for_cluster(warp, Phase::FIRST);
+            warp.elect(|lane| ready.arrive(lane)); // <- arrives at the peer again
+        }
+        _ => {}
+    }
+    cluster.sync();
+}
+
+#[test]
+fn report_names_the_barrier_of_another_block() {
+    let errors = find(|simulator| arrive_at_a_peer::launch(&simulator, 2));
+    let suspected =
+        errors.iter().filter(|error| matches!(error.misuse, Misuse::PhaseMayEnd { .. }));
+    for error in suspected.clone() {
+        assert_at(error, "arrives at the peer again", (1, 0, 0), 0, error.lane);
+        let title = "error: a phase of `ready` of block (0, 0, 0) may end before";
+        assert!(error.to_string().starts_with(title), "{error}");
+    }
+    assert!(suspected.count() > 0);
+}
+
 /// Two copies that one barrier awaits. `how` selects the operations that expect their bytes.
 #[kernel(threads = 96, target = "sm_90")]
 fn expect(

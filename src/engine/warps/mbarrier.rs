@@ -421,7 +421,7 @@ fn use_barrier<R>(
             let before = barrier.missing();
             let done = work(barrier);
             *events += u64::from(barrier.missing() != before);
-            barrier.order.report(&block.findings, address);
+            barrier.order.report(block, address);
             done
         }
         None => Err(BarrierMisuse::Uninitialised),
@@ -760,7 +760,7 @@ pub(crate) fn receive_copy(
     land(barrier.release_asynchronously(proxy, started));
     barrier.history.note_landed(bytes.into());
     let received = barrier.receive(bytes).map_err(misuse);
-    barrier.order.report(&block.findings, address);
+    barrier.order.report(block, address);
     received
 }
 
@@ -808,7 +808,7 @@ pub(crate) fn receive_arrival(
         .for_each(|earlier| barrier.released.pass_asynchronously(earlier.agent, earlier.tick));
     land(by);
     barrier.arrive(1).map_err(misuse)?;
-    barrier.order.report(&block.findings, address);
+    barrier.order.report(block, address);
     Ok(by)
 }
 

@@ -12,9 +12,10 @@
 //! Here "ordered" means progress in every schedule, not visible writes: see
 //! [`Order::has_come`].
 
-use crate::engine::findings::{BarrierMisuse, Findings, Misuse};
+use crate::engine::findings::{BarrierMisuse, Misuse};
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::Access;
+use crate::engine::warps::block::BlockState;
 use std::vec::Vec;
 
 /// The operations on an mbarrier in its current phase and in the two before.
@@ -164,22 +165,21 @@ impl PhaseOrder {
     }
 
     /// Reports the operations that another schedule would put into another phase, for the barrier
-    /// at this address.
-    pub(super) fn report(&mut self, findings: &Findings, address: u32) {
+    /// at this address of a block.
+    pub(super) fn report(&mut self, block: &BlockState, address: u32) {
+        let findings = &block.findings;
         for unordered in self.unordered.drain(..) {
             let misuse = |misuse| Misuse::Barrier { address, misuse };
-            match unordered {
-                Unordered::Early { by } => {
-                    findings.note_suspected(by, misuse(BarrierMisuse::MayBeEarly));
-                }
+            let (by, misuse) = match unordered {
+                Unordered::Early { by } => (by, misuse(BarrierMisuse::MayBeEarly)),
                 Unordered::Expected { by, bytes } => {
-                    findings.note_suspected(by, misuse(BarrierMisuse::ExpectedLate { bytes }));
+                    (by, misuse(BarrierMisuse::ExpectedLate { bytes }))
                 }
                 Unordered::Wait { by, arrival } => {
-                    let wait = findings.actor(by);
-                    findings.note_suspected(arrival, Misuse::PhaseMayEnd { address, wait });
+                    (arrival, Misuse::PhaseMayEnd { address, wait: findings.actor(by) })
                 }
-            }
+            };
+            findings.note_suspected(by, misuse.in_memory_of(block.rank, findings.rank(by)));
         }
     }
 }
