@@ -74,8 +74,8 @@ pub(crate) mod wgmma;
 
 pub use findings::{
     Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, Cause,
-    ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Finding, Memory, Mistake, Misuse, PhaseUse,
-    Place, Report, SimError, Uncovered, WaitingWarp,
+    ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Finding, Memory, Mistake, Misuse,
+    PHASE_BEFORE_FIRST, PhaseUse, Place, Report, SimError, Uncovered, WaitingWarp,
 };
 #[doc(hidden)]
 pub use findings::{NameByte, SharedField, SharedName, name_fields};

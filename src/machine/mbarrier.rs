@@ -2,7 +2,7 @@
 
 use super::BlockRef;
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::engine::mbarrier::{self as engine, Phase, Scope};
+use crate::engine::mbarrier::{self as engine, AwaitedPhase, Scope};
 use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use crate::{lane::PerLane, machine::all, raw};
@@ -61,7 +61,8 @@ macro_rules! looks {
             #[cfg(not(target_arch = "nvptx64"))]
             return {
                 $(let _ = $operand;)?
-                engine::test_in_lane(site, $ptx, address, Phase::Number(phase), Scope::$scope)
+                let phase = AwaitedPhase::Number(phase);
+                engine::test_in_lane(site, $ptx, address, phase, Scope::$scope)
             };
         }
     )*};
@@ -99,7 +100,8 @@ macro_rules! waits {
             {
                 $(let _ = $operand;)?
                 engine::wait(
-                    warp.warp_of_block(), site, $ptx, address, Phase::Number(phase), Scope::$scope
+                    warp.warp_of_block(), site, $ptx, address, AwaitedPhase::Number(phase),
+                    Scope::$scope
                 );
             }
         }
@@ -143,7 +145,10 @@ macro_rules! waits_behind {
                 while !unsafe { raw::$raw(address, state) } {}
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            while !engine::wait_in_lane(site, $ptx, address, Phase::Of(state), Scope::$scope) {}
+            {
+                let phase = AwaitedPhase::Of(state);
+                while !engine::wait_in_lane(site, $ptx, address, phase, Scope::$scope) {}
+            }
         }
     )*};
 }
@@ -183,7 +188,7 @@ impl LookAhead {
                 site,
                 "mbarrier.test_wait.parity.shared::cta.b64",
                 address,
-                Phase::Number(phase),
+                AwaitedPhase::Number(phase),
             );
             LookAhead {}
         }

@@ -163,39 +163,39 @@ macro_rules! waits {
 
 waits! {
     mbarrier_test_wait_shared_cta_b64(state: u64 reg64) "mbarrier.test_wait.shared::cta.b64"
-        Block test_in_lane(sim::Phase::Of(state));
+        Block test_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_test_wait_parity_shared_cta_b64(parity: u32 reg32)
         "mbarrier.test_wait.parity.shared::cta.b64"
-        Block test_in_lane(sim::Phase::Parity(parity));
+        Block test_in_lane(sim::AwaitedPhase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64(state: u64 reg64) "mbarrier.try_wait.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Of(state));
+        Block wait_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64(parity: u32 reg32)
         "mbarrier.try_wait.parity.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Parity(parity));
+        Block wait_in_lane(sim::AwaitedPhase::Parity(parity));
     mbarrier_try_wait_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
         "mbarrier.try_wait.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Of(state));
+        Block wait_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_try_wait_parity_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
         "mbarrier.try_wait.parity.shared::cta.b64"
-        Block wait_in_lane(sim::Phase::Parity(parity));
+        Block wait_in_lane(sim::AwaitedPhase::Parity(parity));
     mbarrier_test_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
         "mbarrier.test_wait.acquire.cluster.shared::cta.b64"
-        Cluster test_in_lane(sim::Phase::Of(state));
+        Cluster test_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_test_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
         "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64"
-        Cluster test_in_lane(sim::Phase::Parity(parity));
+        Cluster test_in_lane(sim::AwaitedPhase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64(state: u64 reg64)
         "mbarrier.try_wait.acquire.cluster.shared::cta.b64"
-        Cluster wait_in_lane(sim::Phase::Of(state));
+        Cluster wait_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64(parity: u32 reg32)
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"
-        Cluster wait_in_lane(sim::Phase::Parity(parity));
+        Cluster wait_in_lane(sim::AwaitedPhase::Parity(parity));
     mbarrier_try_wait_acquire_cluster_shared_cta_b64_hint(state: u64 reg64, nanoseconds)
         "mbarrier.try_wait.acquire.cluster.shared::cta.b64"
-        Cluster wait_in_lane(sim::Phase::Of(state));
+        Cluster wait_in_lane(sim::AwaitedPhase::Of(state));
     mbarrier_try_wait_parity_acquire_cluster_shared_cta_b64_hint(parity: u32 reg32, nanoseconds)
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"
-        Cluster wait_in_lane(sim::Phase::Parity(parity));
+        Cluster wait_in_lane(sim::AwaitedPhase::Parity(parity));
 }
 
 /// Returns the number of pending arrivals before the arrival that returned `state`.

@@ -1,5 +1,6 @@
 //! Report text about mbarriers.
 
+use super::cause::PHASE_BEFORE_FIRST;
 use super::misuse::BarrierMisuse;
 use super::names::Namer;
 use std::format;
@@ -21,7 +22,10 @@ pub(super) fn phase_lacks(of: u32, arrivals: u32, bytes: i64) -> String {
 
 /// The name of a phase in reports.
 pub(super) fn phase(number: u32) -> String {
-    if number == u32::MAX { "the phase before the first".into() } else { format!("phase {number}") }
+    match number {
+        PHASE_BEFORE_FIRST => "the phase before the first".into(),
+        _ => format!("phase {number}"),
+    }
 }
 
 pub(super) fn phases(count: u32) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::error::Finding;
 use super::misuse::{Agent, BarrierMisuse, Misuse, Place};
-use super::names::RANK_SHIFT;
+use super::names::split_address;
 use crate::lane::Grid;
 use std::vec::Vec;
 
@@ -19,12 +19,15 @@ pub struct Actor {
     pub place: Place,
 }
 
+/// The number of the phase before an mbarrier's first one, which is over from the start.
+pub const PHASE_BEFORE_FIRST: u32 = u32::MAX;
+
 /// An mbarrier and one of its phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BarrierPhase {
     /// The barrier's address.
     pub barrier: u32,
-    /// The phase, counted from 0; `u32::MAX` is the one before the first.
+    /// The phase, counted from 0, or [`PHASE_BEFORE_FIRST`].
     pub phase: u32,
 }
 
@@ -171,7 +174,7 @@ pub enum Mistake {
         wait: Actor,
         /// The barrier.
         barrier: u32,
-        /// The phase of the wait; `u32::MAX` is the one before the first.
+        /// The phase of the wait, or [`PHASE_BEFORE_FIRST`].
         waited: u32,
         /// Whether the reader had waited for that phase before.
         again: bool,
@@ -335,7 +338,7 @@ impl Finding {
     /// memory, or a race with a warp of that block.
     pub(super) fn is_of_peer_not_started(&self) -> bool {
         let Misuse::Race { other, .. } = self.misuse else {
-            let of_peer = |address: u32| address >> RANK_SHIFT > 0;
+            let of_peer = |address: u32| split_address(address).0.is_some();
             return matches!(self.misuse, Misuse::SharedUnwritten { .. })
                 || matches!(
                     self.misuse,

@@ -1,7 +1,7 @@
 //! Report text about causes.
 
 use super::barrier_message::{phase, phases};
-use super::cause::{Actor, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
+use super::cause::{Actor, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse};
 use super::names::Namer;
 use super::notes::of;
 use crate::lane::LANES;
@@ -138,7 +138,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                         None => f.write_str("no wait for it is before"),
                     }
                 }
-                Mistake::WaitedForOver { barrier, waited: u32::MAX, .. } => write!(
+                Mistake::WaitedForOver { barrier, waited: PHASE_BEFORE_FIRST, .. } => write!(
                     f,
                     "a wait that waits for nothing: the phase before the first of {} is over from \
                      the beginning",
@@ -388,7 +388,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                 }
                 None => "wait for the copy before the read".into(),
             },
-            Mistake::WaitedForOver { waited: u32::MAX, .. } => {
+            Mistake::WaitedForOver { waited: PHASE_BEFORE_FIRST, .. } => {
                 "who reads waits for `Phase::FIRST` first; the phase before it is for who waits \
                  for memory that is free at first"
                     .into()

@@ -23,7 +23,9 @@ mod notes;
 mod report;
 mod sparse;
 
-pub use cause::{Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PhaseUse};
+pub use cause::{
+    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse,
+};
 pub use error::{Finding, SimError};
 pub use misuse::{
     Agent, Awaited, BarrierMisuse, BarrierState, ClusterMisuse, CopyGroup, EndedWarp, Memory,
@@ -31,7 +33,7 @@ pub use misuse::{
 };
 
 pub use names::{NameByte, SharedField, SharedName, name_fields};
-pub(crate) use names::{Names, RANK_SHIFT, address_of};
+pub(crate) use names::{Names, RANK_SHIFT, address_of, split_address};
 pub use report::Report;
 pub(crate) use sparse::allowed;
 

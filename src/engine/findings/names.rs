@@ -138,13 +138,13 @@ impl Names {
 
     /// The same for what starts at the address.
     fn name_of(&self, address: u32, seen_from: Option<Grid>, of: Extent) -> Option<String> {
-        let (rank, local) = (address >> RANK_SHIFT, address & ((1 << RANK_SHIFT) - 1));
+        let (rank, local) = split_address(address);
         let offset = local.checked_sub(SHARED_BASE).map(|offset| offset as usize);
         let mut name = SharedName::default();
         (self.name_byte)(offset.filter(|&offset| offset < self.bytes)?, &mut name);
         let text = name.text(of)?;
-        let of_rank = |rank: u32| blocks(self.first, self.cluster).get(rank as usize).copied();
-        match rank.checked_sub(1).and_then(of_rank).filter(|&block| Some(block) != seen_from) {
+        let of_rank = |rank: usize| blocks(self.first, self.cluster).get(rank).copied();
+        match rank.and_then(of_rank).filter(|&block| Some(block) != seen_from) {
             Some(block) => Some(format!("`{text}` of block {block}")),
             None => Some(format!("`{text}`")),
         }
@@ -157,7 +157,18 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 
 /// The `.shared::cluster` address of a place in the block of this rank.
 pub(crate) fn address_of(rank: usize, address: u32) -> u32 {
-    if address >> RANK_SHIFT == 0 { (rank as u32 + 1) << RANK_SHIFT | address } else { address }
+    if split_address(address).0.is_none() {
+        (rank as u32 + 1) << RANK_SHIFT | address
+    } else {
+        address
+    }
+}
+
+/// The rank of the block in a `.shared::cluster` address, and the address in that block. There is
+/// no rank in an address of the executing block.
+pub(crate) fn split_address(address: u32) -> (Option<usize>, u32) {
+    let rank = (address >> RANK_SHIFT).checked_sub(1).map(|rank| rank as usize);
+    (rank, address & ((1 << RANK_SHIFT) - 1))
 }
 
 impl Misuse {

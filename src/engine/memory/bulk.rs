@@ -271,7 +271,7 @@ pub(crate) fn start_load(
 
 /// Starts a copy to one block. `load.phase` is set here.
 fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Result<(), Misuse> {
-    block.order.make_partial();
+    block.order.start_clocks();
     let (started, to, bytes) = (load.started, load.to, load.bytes.len());
     peer::visit(block, target, started, Visit::Copy);
     // Several reductions of one place may signal a phase.
@@ -498,7 +498,7 @@ pub(crate) fn read_shared(
     note_copy(site, form, from, bytes);
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
-        block.order.make_partial();
+        block.order.start_clocks();
         block.shared.start_bulk_read(block.access(site), from, parts, &mut data, is_sent)
     });
     taken.unwrap_or_else(|misuse| fail(site, misuse));

@@ -16,7 +16,7 @@ use std::vec::Vec;
 /// of the cache.
 #[derive(Clone, Default)]
 #[repr(C)]
-pub(crate) struct Known {
+pub(crate) struct ByteRecord {
     /// Their part in an mbarrier, until an ordinary write after its end.
     pub(crate) barrier: BarrierBytes,
     /// Only few bytes have reductions.
@@ -49,7 +49,7 @@ struct Reductions {
     behind: Vec<(usize, Access)>,
 }
 
-impl Known {
+impl ByteRecord {
     /// Whether the bytes contain a written value.
     pub(crate) fn is_written(&self) -> bool {
         self.history.is_written() && !matches!(self.barrier, BarrierBytes::Ended)
@@ -117,6 +117,11 @@ impl Known {
         }
     }
 
+    /// The start of a copy or reduction in flight to the bytes.
+    pub(crate) fn in_flight(&self) -> Option<Access> {
+        self.copying.or_else(|| self.reducing(None))
+    }
+
     /// Records an access of an operation that this thread has started after all landed reductions.
     /// A thread that knows a later access of the same author knows the first one.
     fn put_behind_reductions(&mut self, starter: usize, operation: Access) {
@@ -175,29 +180,29 @@ pub(crate) struct UnwrittenBytes {
     pub(crate) bytes: usize,
 }
 
-pub(crate) struct KnownBytes {
-    /// The index into `known` for each byte. All zeros at first, which use no memory.
+pub(crate) struct ByteRecords {
+    /// The index into `records` for each byte. All zeros at first, which use no memory.
     of_byte: Vec<u32>,
     /// Each record, with the number of its bytes.
-    known: Vec<(Known, usize)>,
+    records: Vec<(ByteRecord, usize)>,
 }
 
-impl KnownBytes {
+impl ByteRecords {
     pub(crate) fn new(size: usize) -> Self {
         // Most records have 16 bytes or more. Memory that is reserved and not used costs nothing.
-        let mut known = Vec::with_capacity(1 + size / 16);
-        known.push((Known::default(), size));
-        KnownBytes { of_byte: vec![0; size], known }
+        let mut records = Vec::with_capacity(1 + size / 16);
+        records.push((ByteRecord::default(), size));
+        ByteRecords { of_byte: vec![0; size], records }
     }
 
     /// The records of these bytes, in order: for each run of equal records, its first byte and the
     /// record.
-    pub(crate) fn of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Known)> {
+    pub(crate) fn of(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &ByteRecord)> {
         let mut bytes = range.start;
         self.of_byte[range].chunk_by(|one, other| one == other).map(move |row| {
             let first = bytes;
             bytes += row.len();
-            (first, &self.known[row[0] as usize].0)
+            (first, &self.records[row[0] as usize].0)
         })
     }
 
@@ -205,7 +210,7 @@ impl KnownBytes {
     pub(crate) fn unwritten(&self, range: Range<usize>) -> Option<UnwrittenBytes> {
         let (mut first, mut found) = (range.start, None);
         for row in self.of_byte[range].chunk_by(|one, other| one == other) {
-            if !self.known[row[0] as usize].0.is_written() {
+            if !self.records[row[0] as usize].0.is_written() {
                 found.get_or_insert(UnwrittenBytes { first, bytes: 0 }).bytes += row.len();
             }
             first += row.len();
@@ -219,7 +224,7 @@ impl KnownBytes {
         &mut self,
         range: Range<usize>,
         alike: impl Fn(usize, usize) -> bool,
-        mut change: impl FnMut(usize, &mut Known),
+        mut change: impl FnMut(usize, &mut ByteRecord),
     ) {
         let mut first = range.start;
         while first < range.end {
@@ -231,18 +236,27 @@ impl KnownBytes {
         }
     }
 
+    /// Changes the records of all these bytes alike.
+    pub(crate) fn change_all(
+        &mut self,
+        range: Range<usize>,
+        mut change: impl FnMut(&mut ByteRecord),
+    ) {
+        self.change(range, |_, _| true, |_, record| change(record));
+    }
+
     /// The common record of these bytes, which from now on no other bytes share.
-    fn own(&mut self, bytes: Range<usize>) -> &mut Known {
+    fn own(&mut self, bytes: Range<usize>) -> &mut ByteRecord {
         let mut index = self.of_byte[bytes.start] as usize;
-        let (known, having) = &mut self.known[index];
+        let (record, having) = &mut self.records[index];
         if *having > bytes.len() {
             *having -= bytes.len();
-            let own = (known.clone(), bytes.len());
-            index = self.known.len();
-            self.known.push(own);
+            let own = (record.clone(), bytes.len());
+            index = self.records.len();
+            self.records.push(own);
             self.of_byte[bytes].fill(index as u32);
         }
-        &mut self.known[index].0
+        &mut self.records[index].0
     }
 }
 
@@ -252,7 +266,7 @@ mod tests {
     use crate::engine::memory::race::Lanes;
 
     fn read(
-        known: &mut KnownBytes,
+        records: &mut ByteRecords,
         agent: usize,
         range: Range<usize>,
         alike: impl Fn(usize, usize) -> bool,
@@ -268,48 +282,48 @@ mod tests {
             tick: 0,
             location,
         };
-        known.change(range, alike, |_, known| {
-            known.history.read(access, &Order::default());
+        records.change(range, alike, |_, record| {
+            record.history.read(access, &Order::default());
         });
     }
 
     /// The agents that have read each byte.
-    fn readers(known: &KnownBytes) -> Vec<Vec<usize>> {
+    fn readers(records: &ByteRecords) -> Vec<Vec<usize>> {
         let of = |byte| {
-            let (_, known) = known.of(byte..byte + 1).next().unwrap();
-            known.history.reads().map(|read| read.agent).collect()
+            let (_, record) = records.of(byte..byte + 1).next().unwrap();
+            record.history.reads().map(|read| read.agent).collect()
         };
-        (0..known.of_byte.len()).map(of).collect()
+        (0..records.of_byte.len()).map(of).collect()
     }
 
     #[test]
     fn each_byte_is_known_by_itself() {
-        let mut known = KnownBytes::new(8);
-        read(&mut known, 1, 2..6, |_, _| true);
-        read(&mut known, 2, 4..8, |_, _| true);
+        let mut records = ByteRecords::new(8);
+        read(&mut records, 1, 2..6, |_, _| true);
+        read(&mut records, 2, 4..8, |_, _| true);
         assert_eq!(
-            readers(&known),
+            readers(&records),
             [vec![], vec![], vec![1], vec![1], vec![1, 2], vec![1, 2], vec![2], vec![2]]
         );
     }
 
     #[test]
     fn bytes_that_are_accessed_together_are_one() {
-        let mut known = KnownBytes::new(64);
+        let mut records = ByteRecords::new(64);
         for agent in 0..3 {
             (0..64)
                 .step_by(16)
-                .for_each(|first| read(&mut known, agent, first..first + 16, |_, _| true));
+                .for_each(|first| read(&mut records, agent, first..first + 16, |_, _| true));
         }
-        assert_eq!(known.of(0..64).map(|(first, _)| first).collect::<Vec<_>>(), [0, 16, 32, 48]);
-        assert_eq!(known.known.len(), 4);
+        assert_eq!(records.of(0..64).map(|(first, _)| first).collect::<Vec<_>>(), [0, 16, 32, 48]);
+        assert_eq!(records.records.len(), 4);
     }
 
     #[test]
     fn bytes_that_are_not_alike_are_not_one() {
-        let mut known = KnownBytes::new(4);
-        read(&mut known, 1, 0..4, |one, other| one / 3 == other / 3);
-        assert_eq!(known.of(0..4).map(|(first, _)| first).collect::<Vec<_>>(), [0, 3]);
-        assert_eq!(readers(&known), [[1], [1], [1], [1]]);
+        let mut records = ByteRecords::new(4);
+        read(&mut records, 1, 0..4, |one, other| one / 3 == other / 3);
+        assert_eq!(records.of(0..4).map(|(first, _)| first).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(readers(&records), [[1], [1], [1], [1]]);
     }
 }

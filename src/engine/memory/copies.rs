@@ -4,7 +4,7 @@
 //! waits for an mbarrier that the copy signals. An earlier read sees the old contents.
 
 use crate::engine::findings::{CopyGroup, Misuse};
-use crate::engine::memory::order::{Known, executing};
+use crate::engine::memory::order::{Clock, executing};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::{note_copy, note_lane};
 use crate::engine::warps::block::BlockState;
@@ -20,7 +20,7 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(crate) struct WarpCopies {
     /// Copies in flight, in the order of their start.
-    in_flight: Vec<Copy>,
+    in_flight: Vec<CpAsync>,
     /// The number of groups that each lane has committed.
     groups: [usize; LANES],
     /// Number of copies started.
@@ -33,7 +33,7 @@ pub(crate) struct WarpCopies {
 }
 
 /// A copy that is in flight.
-struct Copy {
+struct CpAsync {
     to: u32,
     bytes: Vec<u8>,
     lane: usize,
@@ -81,7 +81,7 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
         with_copies(block, |copies| {
             let (group, number) = (copies.groups[lane], copies.started);
             copies.started += 1;
-            copies.in_flight.push(Copy { to, bytes: bytes.to_vec(), lane, group, number });
+            copies.in_flight.push(CpAsync { to, bytes: bytes.to_vec(), lane, group, number });
         });
         Ok(())
     });
@@ -112,27 +112,29 @@ pub(crate) fn wait_for_copies(site: Site, newest: usize) {
         while let Some(number) = with_copies(block, |copies| copies.arrival_of_some(newest)) {
             land_arrival(block, block.running(), number)?;
         }
-        let (landing, learned): (Vec<Copy>, Vec<(usize, Access)>) = with_copies(block, |copies| {
-            let WarpCopies { in_flight, groups, landed, arrivals, .. } = copies;
-            let waited_for =
-                |lane: usize, group: usize| lanes.contains(&lane) && group + newest < groups[lane];
-            let landing =
-                in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
-            let is_waited_for = |landed: &&Landed| waited_for(landed.lane, landed.group);
-            let learned = landed
-                .iter()
-                .filter(is_waited_for)
-                .map(|landed| (landed.lane, landed.by))
-                .collect();
-            landed.retain(|landed| !is_waited_for(&landed) || landed.is_awaited(arrivals));
-            (landing, learned)
-        });
-        for Copy { to, bytes, lane, .. } in landing {
+        let (landing, learned): (Vec<CpAsync>, Vec<(usize, Access)>) =
+            with_copies(block, |copies| {
+                let WarpCopies { in_flight, groups, landed, arrivals, .. } = copies;
+                let waited_for = |lane: usize, group: usize| {
+                    lanes.contains(&lane) && group + newest < groups[lane]
+                };
+                let landing =
+                    in_flight.extract_if(.., |copy| waited_for(copy.lane, copy.group)).collect();
+                let is_waited_for = |landed: &&Landed| waited_for(landed.lane, landed.group);
+                let learned = landed
+                    .iter()
+                    .filter(is_waited_for)
+                    .map(|landed| (landed.lane, landed.by))
+                    .collect();
+                landed.retain(|landed| !is_waited_for(&landed) || landed.is_awaited(arrivals));
+                (landing, learned)
+            });
+        for CpAsync { to, bytes, lane, .. } in landing {
             // Only the lane that copied sees the data.
             block.shared.land(block.access_by(Lanes::one(lane), site), to, &bytes);
         }
         for (lane, by) in learned {
-            let mut known = Known::default();
+            let mut known = Clock::default();
             known.pass_asynchronously(by.agent, by.tick);
             block.order.acquire(block.agent(), lane..lane + 1, &known);
         }
@@ -153,7 +155,7 @@ impl WarpCopies {
     /// `newest` groups.
     fn arrival_of_some(&self, newest: usize) -> Option<usize> {
         let lanes = executing(current_lane());
-        let waited_for = |copy: &&Copy| {
+        let waited_for = |copy: &&CpAsync| {
             lanes.contains(&copy.lane) && copy.group + newest < self.groups[copy.lane]
         };
         let is_due = |arrival: &CopiesArrival| {
@@ -185,7 +187,7 @@ fn arrive_later(site: Site, form: &'static str, barrier: u32, is_counted: bool) 
     note_lane(site, form);
     let noted = with_block(|block| {
         let Some(lane) = current_lane() else { return Err(Misuse::RawAtWarpScope { form }) };
-        block.order.make_partial();
+        block.order.start_clocks();
         let at = block.access(site);
         mbarrier::arrive_later(block, at, barrier, is_counted)?;
         with_copies(block, |copies| {
@@ -211,7 +213,7 @@ pub(crate) fn arrivals_at(block: &BlockState, barrier: u32) -> Vec<(usize, usize
 pub(crate) fn arrival_at(block: &BlockState, barrier: u32) -> Option<Access> {
     block.copies.borrow().iter().find_map(|copies| {
         let waits = |arrival: &&CopiesArrival| {
-            let is_for = |copy: &Copy| arrival.is_for(copy.lane, copy.number);
+            let is_for = |copy: &CpAsync| arrival.is_for(copy.lane, copy.number);
             arrival.barrier == barrier && copies.in_flight.iter().any(is_for)
         };
         copies.arrivals.iter().find(waits).map(|arrival| arrival.at)
@@ -221,7 +223,8 @@ pub(crate) fn arrival_at(block: &BlockState, barrier: u32) -> Option<Access> {
 /// The group of a copy in flight to this address of a block, if no arrival waits for the copy.
 pub(crate) fn group_of(rank: usize, address: u32) -> Option<CopyGroup> {
     let group = |copies: &WarpCopies| {
-        let is_to = |copy: &&Copy| (copy.to..copy.to + copy.bytes.len() as u32).contains(&address);
+        let is_to =
+            |copy: &&CpAsync| (copy.to..copy.to + copy.bytes.len() as u32).contains(&address);
         let copy = copies.in_flight.iter().find(is_to)?;
         if copies.arrivals.iter().any(|arrival| arrival.is_for(copy.lane, copy.number)) {
             return None;
@@ -243,8 +246,8 @@ pub(crate) fn land_arrival(
     let (arrival, landing, earlier) = {
         let copies = &mut block.copies.borrow_mut()[warp];
         let arrival = copies.arrivals.remove(number);
-        let is_before = |copy: &mut Copy| arrival.is_for(copy.lane, copy.number);
-        let landing: Vec<Copy> = copies.in_flight.extract_if(.., is_before).collect();
+        let is_before = |copy: &mut CpAsync| arrival.is_for(copy.lane, copy.number);
+        let landing: Vec<CpAsync> = copies.in_flight.extract_if(.., is_before).collect();
         // Some of these copies may have landed for another mbarrier.
         let landed =
             copies.landed.iter().filter(|landed| arrival.is_for(landed.lane, landed.number));
@@ -260,7 +263,7 @@ pub(crate) fn land_arrival(
         |of: &Landed| block.order.knows(&Access { by: Lanes::one(of.lane), ..arrival.at }, &of.by);
     let WarpCopies { landed, arrivals, .. } = &mut block.copies.borrow_mut()[warp];
     landed.retain(|landed| !knows(landed) || landed.is_awaited(arrivals));
-    landed.extend(landing.iter().map(|&Copy { lane, group, number, .. }| Landed {
+    landed.extend(landing.iter().map(|&CpAsync { lane, group, number, .. }| Landed {
         lane,
         group,
         number,

@@ -91,9 +91,9 @@ pub(crate) enum Space {
     Barriers,
 }
 
-/// The knowledge of a lane, as a release passes it on.
+/// The vector clocks of a lane, as a release passes them on: what it knows of the others.
 #[derive(Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct Clock {
     seen: Ticks,
     /// Ticks known to be over, but without their writes: their reads have ended.
     over: Ticks,
@@ -154,8 +154,8 @@ impl Ticks {
     }
 }
 
-impl Known {
-    pub(crate) fn join(&mut self, other: &Known) {
+impl Clock {
+    pub(crate) fn join(&mut self, other: &Clock) {
         self.seen.join(&other.seen);
         self.over.join(&other.over);
         join_ticks(&mut self.progress, &other.progress);
@@ -178,20 +178,20 @@ impl Known {
 
     /// The part of the knowledge that passes between blocks at block scope: the progress of lanes,
     /// and asynchronous operations.
-    pub(crate) fn without_writes(&self) -> Known {
+    pub(crate) fn without_writes(&self) -> Clock {
         let mut over = self.over.clone();
         over.join(&self.seen);
         let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
         let progress = self.progress.clone();
-        Known { seen, over, fenced: Vec::new(), progress, started: self.started }
+        Clock { seen, over, fenced: Vec::new(), progress, started: self.started }
     }
 
     /// The knowledge that a relaxed arrival passes on: the progress of warps, that its block runs,
     /// and fenced initialisations of mbarriers.
-    pub(crate) fn relaxed(mut self) -> Known {
+    pub(crate) fn relaxed(mut self) -> Clock {
         self.fenced.retain(|(space, _)| *space == Space::Barriers);
-        let Known { fenced, progress, started, .. } = self;
-        Known { fenced, progress, started, ..Known::default() }
+        let Clock { fenced, progress, started, .. } = self;
+        Clock { fenced, progress, started, ..Clock::default() }
     }
 
     /// Records that an asynchronous agent has reached this tick.
@@ -212,16 +212,15 @@ struct WarpOrder {
     renumbered: u32,
     /// The last ticks that ended without a release of accesses.
     of_progress: VecDeque<u32>,
-    /// The ticks that the warp's last `sync`, and the block's, ended. Only until the order is
-    /// partial.
+    /// The ticks that the warp's last `sync`, and the block's, ended. Only until the clocks start.
     synced: u32,
     block_synced: u32,
     /// The line of the block's last `sync`.
     synced_at: Option<&'static Location<'static>>,
     /// The knowledge that all lanes share.
-    common: Known,
+    common: Clock,
     /// The additional knowledge of single lanes since the warp's last `sync`.
-    own: Vec<(usize, Known)>,
+    own: Vec<(usize, Clock)>,
 }
 
 /// The knowledge of all warps of a cluster. In an empty `Order`, no warp knows anything.
@@ -232,15 +231,15 @@ pub(crate) struct Order {
     blocks: usize,
     /// Number of warps of a block, if there are several blocks.
     block_warps: Option<usize>,
-    /// Whether operations other than `sync`s order warps.
-    is_partial: Cell<bool>,
+    /// Whether the clocks have started: operations other than `sync`s order warps.
+    uses_clocks: Cell<bool>,
 }
 
 impl Order {
     /// A cluster of `blocks` blocks with `warps` warps each.
     pub(crate) fn new(blocks: usize, warps: usize) -> Self {
         let new = |rank: usize| {
-            let common = Known { started: 1 << rank, ..Known::default() };
+            let common = Clock { started: 1 << rank, ..Clock::default() };
             WarpOrder { tick: 1, common, ..WarpOrder::default() }
         };
         let all = (0..blocks * warps).map(|agent| new(agent / warps)).collect();
@@ -250,7 +249,7 @@ impl Order {
             warps: RefCell::new(all),
             blocks,
             block_warps,
-            is_partial: Cell::new(block_warps.is_some()),
+            uses_clocks: Cell::new(block_warps.is_some()),
         }
     }
 
@@ -269,11 +268,11 @@ impl Order {
         })
     }
 
-    /// From now on, some warps may be ordered and others not.
+    /// Starts the clocks: from now on, some warps may be ordered and others not.
     ///
-    /// Until now, all that a lane knows of others came by `sync`s.
-    pub(crate) fn make_partial(&self) {
-        if self.is_partial.replace(true) {
+    /// Until now, all that a lane knows of others came by `sync`s, and their numbers suffice.
+    pub(crate) fn start_clocks(&self) {
+        if self.uses_clocks.replace(true) {
             return;
         }
         let mut warps = self.warps.borrow_mut();
@@ -290,9 +289,9 @@ impl Order {
         }
     }
 
-    /// Whether some warps may be ordered and others not.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.is_partial.get()
+    /// Whether the clocks have started.
+    pub(crate) fn uses_clocks(&self) -> bool {
+        self.uses_clocks.get()
     }
 
     /// The tick of an access that a warp makes now.
@@ -318,7 +317,7 @@ impl Order {
     }
 
     /// Whether the author of the later access, made now, knows that the earlier one, a read, is
-    /// over.
+    /// over. (Without a cluster, [`knows`](Self::knows) says the same.)
     pub(crate) fn knows_over(&self, later: &Access, earlier: &Access) -> bool {
         self.block_warps.is_some() && self.author_has(later, |known| known.over.cover(earlier))
     }
@@ -337,8 +336,8 @@ impl Order {
         let has_come = |of: &Ticks| {
             of.warps.get(warp).is_some_and(|lanes| lanes.iter().any(|&known| known >= tick))
         };
-        let knows = |known: &Known| has_come(&known.seen) || has_come(&known.over);
-        let own = |(lane, known): &(usize, Known)| {
+        let knows = |known: &Clock| has_come(&known.seen) || has_come(&known.over);
+        let own = |(lane, known): &(usize, Clock)| {
             later.lane().is_none_or(|of| of == *lane) && knows(known)
         };
         knows(&knower.common) || knower.own.iter().any(own)
@@ -353,7 +352,7 @@ impl Order {
     /// Whether some lane of a warp knows that an access is over.
     pub(crate) fn is_known_over_in(&self, agent: usize, access: &Access) -> bool {
         let warp = &self.warps.borrow()[agent];
-        let is_over = |known: &Known| known.seen.cover(access) || known.over.cover(access);
+        let is_over = |known: &Clock| known.seen.cover(access) || known.over.cover(access);
         is_over(&warp.common) || warp.own.iter().any(|(_, known)| is_over(known))
     }
 
@@ -364,7 +363,7 @@ impl Order {
     }
 
     /// Whether the author of an access that is made now has such knowledge: each of its lanes.
-    fn author_has(&self, access: &Access, has: impl Fn(&Known) -> bool) -> bool {
+    fn author_has(&self, access: &Access, has: impl Fn(&Clock) -> bool) -> bool {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(access.agent) else { return false };
         let own = |lane| warp.own.iter().any(|(of_lane, known)| *of_lane == lane && has(known));
@@ -376,7 +375,7 @@ impl Order {
     }
 
     /// Returns the knowledge and the accesses of these lanes, for others to acquire. Ends the tick.
-    pub(crate) fn release(&self, warp: usize, lanes: Range<usize>) -> Known {
+    pub(crate) fn release(&self, warp: usize, lanes: Range<usize>) -> Clock {
         let order = &mut self.warps.borrow_mut()[warp];
         let mut known = order.common.clone();
         order
@@ -392,7 +391,7 @@ impl Order {
 
     /// Returns the progress of warps that a warp knows, with its own, for others to acquire. Orders
     /// no accesses to memory. Ends the tick.
-    pub(crate) fn release_progress(&self, warp: usize) -> Known {
+    pub(crate) fn release_progress(&self, warp: usize) -> Clock {
         let order = &mut self.warps.borrow_mut()[warp];
         let mut progress = order.common.progress.clone();
         order.own.iter().for_each(|(_, own)| join_ticks(&mut progress, &own.progress));
@@ -402,7 +401,7 @@ impl Order {
         }
         order.of_progress.push_back(order.tick);
         order.tick += 1;
-        Known { progress, ..Known::default() }
+        Clock { progress, ..Clock::default() }
     }
 
     /// How many of these ticks of a warp ended with a release of its accesses.
@@ -429,7 +428,7 @@ impl Order {
     pub(crate) fn has_come(&self, later: &Access, earlier: &Access) -> bool {
         let warps = self.warps.borrow();
         let Some(warp) = warps.get(later.agent) else { return true };
-        let has = |known: &Known| {
+        let has = |known: &Clock| {
             known.progress.get(earlier.agent).is_some_and(|&known| known >= earlier.tick)
         };
         later.agent == earlier.agent
@@ -438,7 +437,7 @@ impl Order {
     }
 
     /// Adds knowledge that others released to these lanes of a warp.
-    pub(crate) fn acquire(&self, warp: usize, lanes: Range<usize>, known: &Known) {
+    pub(crate) fn acquire(&self, warp: usize, lanes: Range<usize>, known: &Clock) {
         let order = &mut self.warps.borrow_mut()[warp];
         if lanes.len() == LANES {
             order.common.join(known);
@@ -455,7 +454,7 @@ impl Order {
     /// Executes a proxy fence in these lanes of a warp. All accesses of this space that the lanes
     /// made or know precede the fence.
     pub(crate) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
-        self.make_partial();
+        self.start_clocks();
         let mut known = self.release(warp, lanes.clone());
         // A lane knows its own accesses anyway. The other lanes' accesses are known to the fence
         // only.
@@ -466,7 +465,7 @@ impl Order {
 
     /// Synchronises the lanes of a warp.
     pub(crate) fn sync_warp(&self, warp: usize) {
-        if !self.is_partial() {
+        if !self.uses_clocks() {
             if let Some(order) = self.warps.borrow_mut().get_mut(warp) {
                 order.synced = order.tick;
                 order.tick += 1;
@@ -481,7 +480,7 @@ impl Order {
 
     /// Synchronises all warps of a block, at this line.
     pub(crate) fn sync_block(&self, warps: Range<usize>, at: &'static Location<'static>) {
-        if self.is_partial() {
+        if self.uses_clocks() {
             self.sync_warps(&Vec::from_iter(warps.clone()));
         } else {
             warps.clone().for_each(|warp| self.sync_warp(warp));
@@ -512,7 +511,7 @@ impl Order {
     pub(crate) fn sync_warps(&self, warps: &[usize]) {
         warps.iter().for_each(|&warp| self.sync_warp(warp));
         let mut order = self.warps.borrow_mut();
-        let all = warps.iter().fold(Known::default(), |mut all, &warp| {
+        let all = warps.iter().fold(Clock::default(), |mut all, &warp| {
             all.join(&order[warp].common);
             all
         });
@@ -530,9 +529,9 @@ mod tests {
     use super::*;
 
     /// Two warps with a barrier.
-    fn partial() -> Order {
+    fn with_clocks() -> Order {
         let order = Order::new(1, 2);
-        order.make_partial();
+        order.start_clocks();
         order
     }
 
@@ -553,7 +552,7 @@ mod tests {
 
     #[test]
     fn lane_tells_what_it_did_and_not_what_other_lanes_did() {
-        let order = partial();
+        let order = with_clocks();
         let [own, other] = [0, 1].map(|lane| access(&order, 0, Lanes::One(lane)));
         let released = order.release(0, 0..1);
         let later = access(&order, 0, Lanes::One(0));
@@ -566,7 +565,7 @@ mod tests {
 
     #[test]
     fn behind_a_sync_of_the_warp_one_lane_speaks_for_all() {
-        let order = partial();
+        let order = with_clocks();
         let writes =
             [Lanes::One(5), Lanes::Each, Lanes::Together(3)].map(|by| access(&order, 0, by));
         let hasty = order.release(0, 0..1);
@@ -581,7 +580,7 @@ mod tests {
 
     #[test]
     fn what_one_lane_learns_the_others_learn_by_a_sync() {
-        let order = partial();
+        let order = with_clocks();
         let write = access(&order, 0, Lanes::One(0));
         let released = order.release(0, 0..1);
         order.acquire(1, 4..5, &released);
@@ -593,7 +592,7 @@ mod tests {
 
     #[test]
     fn fence_is_known_to_those_who_are_told_of_it_later() {
-        let order = partial();
+        let order = with_clocks();
         let write = access(&order, 0, Lanes::One(0));
         let before = order.release(0, 0..1);
         order.fence(0, 0..1, &[Space::Shared(0)]);
@@ -610,7 +609,7 @@ mod tests {
 
     #[test]
     fn who_knows_of_a_write_can_fence_it_too() {
-        let order = partial();
+        let order = with_clocks();
         let write = access(&order, 0, Lanes::One(0));
         order.sync_block(0..2, Location::caller());
         let reader = access(&order, 1, Lanes::One(0));
@@ -657,7 +656,7 @@ mod tests {
 
     #[test]
     fn progress_is_no_knowledge_of_memory() {
-        let order = partial();
+        let order = with_clocks();
         let write = access(&order, 0, Lanes::Each);
         let released = order.release_progress(0);
         let later = access(&order, 0, Lanes::Each);

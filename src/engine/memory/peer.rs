@@ -5,7 +5,7 @@
 //! until an ending warp of the block knows of it. This makes the findings independent of the
 //! schedule.
 
-use crate::engine::findings::{Memory, Misuse, RANK_SHIFT};
+use crate::engine::findings::{Memory, Misuse, RANK_SHIFT, address_of, split_address};
 use crate::engine::memory::race::Access;
 use crate::engine::memory::shared::SHARED_BASE;
 use crate::engine::record::{Traffic, note_element};
@@ -55,14 +55,11 @@ pub(crate) fn resolve<'c>(
     block: &'c BlockState,
     address: u32,
 ) -> Result<(&'c BlockState, u32), Misuse> {
-    match (address >> RANK_SHIFT) as usize {
-        0 => Ok((block, address)),
-        number => {
-            let (rank, blocks) = (number - 1, cluster.blocks.len());
-            let peer = cluster.blocks.get(rank).ok_or(Misuse::ClusterRank { rank, blocks })?;
-            Ok((peer, address & ((1 << RANK_SHIFT) - 1)))
-        }
-    }
+    let (rank, local) = split_address(address);
+    let Some(rank) = rank else { return Ok((block, local)) };
+    let blocks = cluster.blocks.len();
+    let peer = cluster.blocks.get(rank).ok_or(Misuse::ClusterRank { rank, blocks })?;
+    Ok((peer, local))
 }
 
 /// Records an access to the memory of another block, and checks that this block runs.
@@ -151,7 +148,7 @@ pub(crate) fn map(address: u32, rank: u32) -> u32 {
     if rank as usize >= blocks {
         fail(Site::here(), Misuse::ClusterRank { rank: rank as usize, blocks });
     }
-    (rank + 1) << RANK_SHIFT | address & ((1 << RANK_SHIFT) - 1)
+    address_of(rank as usize, split_address(address).1)
 }
 
 /// `getctarank`.

@@ -5,7 +5,8 @@
 //!
 //! - within a block, `block.sync`;
 //! - within a warp, `warp.sync`;
-//! - mbarriers, as recorded in [`Order`];
+//! - for some warps of a block, a named barrier, such as that of `WarpGroup::sync`;
+//! - mbarriers, and waits for copies and `wgmma`s, as recorded in [`Order`];
 //! - between the blocks of a cluster, only the orders recorded in [`Order`];
 //! - between other blocks, none.
 
@@ -21,8 +22,8 @@ pub(crate) struct Access {
     /// within the launch.)
     pub(crate) agent: usize,
     pub(crate) by: Lanes,
-    /// The lane-closure section that the warp runs, as the lowest bits of its number.
-    /// [`NO_CLOSURE`] for none.
+    /// The lane-closure section that the warp runs, as the lowest bits of its number, or
+    /// [`NO_CLOSURE`].
     pub(crate) closure: u8,
     /// The lane's earlier accesses in this section; at most 255.
     pub(crate) before: u8,
@@ -35,8 +36,8 @@ pub(crate) struct Access {
     pub(crate) location: &'static Location<'static>,
 }
 
-/// Instead of a section number: the write does not change the value, so the order of lanes is
-/// invisible.
+/// Equals no section: the access is outside of lane closures, or a write that does not change the
+/// value, so that the order of lanes is invisible.
 pub(crate) const NO_CLOSURE: u8 = 0;
 
 /// The lanes that make an access. Small, because each byte of shared memory has four accesses.
@@ -117,8 +118,8 @@ impl Access {
         earlier.min_by_key(is_mild)
     }
 
-    /// Whether the two accesses happen in this order, or are made by one thread, in every schedule.
-    /// The later one is made now.
+    /// Whether this access happens before `later` in every schedule: by the program order of one
+    /// thread, a `sync`, or [`Order`]. The later one is made now.
     pub(crate) fn is_before(&self, later: &Access, order: &Order) -> bool {
         if self.agent != later.agent {
             let synced = self.epoch < later.epoch
@@ -301,7 +302,7 @@ impl History {
         };
         match slot {
             Some(slot) => *slot = Some(access),
-            None if order.is_partial() => {
+            None if order.uses_clocks() => {
                 let reads = &mut self.further.get_or_insert_default().reads;
                 reads.retain(|known| !known.is_before(&access, order));
                 reads.push(access);

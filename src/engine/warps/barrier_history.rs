@@ -1,6 +1,6 @@
 //! The operations on an mbarrier, remembered for reports.
 
-use crate::engine::findings::{Actor, Cause, PhaseUse};
+use crate::engine::findings::{Actor, Cause, Mistake, PHASE_BEFORE_FIRST, PhaseUse};
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::Access;
 use crate::engine::warps::block::ClusterState;
@@ -61,7 +61,7 @@ pub(super) struct Arrived {
 #[derive(Clone, Copy)]
 pub(super) struct Waited {
     pub(super) by: Access,
-    /// The phase; `u32::MAX` is the one before the first.
+    /// The phase, or [`PHASE_BEFORE_FIRST`].
     pub(super) phase: u32,
     /// Whether the warp had waited for this phase before.
     pub(super) again: bool,
@@ -71,6 +71,22 @@ pub(super) struct Waited {
 }
 
 impl Waited {
+    /// Whether the wait was for a phase that was over: the one before the first, or one that the
+    /// warp had waited for.
+    pub(super) fn is_for_over(self) -> bool {
+        self.again || self.phase == PHASE_BEFORE_FIRST
+    }
+
+    /// The mistake of such a wait for the barrier at this address.
+    pub(super) fn mistake(self, cluster: &ClusterState, barrier: u32) -> Mistake {
+        Mistake::WaitedForOver {
+            wait: cluster_actor(cluster, self.by),
+            barrier,
+            waited: self.phase,
+            again: self.again,
+        }
+    }
+
     /// The wait, for a report.
     pub(super) fn described(self, cluster: &ClusterState) -> PhaseUse {
         PhaseUse { phase: self.phase, by: cluster_actor(cluster, self.by) }

@@ -423,7 +423,7 @@ impl WarpOfBlock<'_> {
         if !std::thread::panicking() {
             let come = self.state.come_to_named(barrier, threads);
             come.unwrap_or_else(|misuse| fail(site, misuse));
-            self.state.order.make_partial();
+            self.state.order.start_clocks();
             self.state.check_passed(self.state.access_by(Lanes::Each, site), barrier);
             note_sync(site);
             self.yielder.suspend(Waiting::Named { barrier, threads, location: site.location });

@@ -2,7 +2,7 @@
 
 use crate::engine::{
     findings::{ClusterMisuse, Misuse},
-    memory::order::{Known, executing},
+    memory::order::{Clock, executing},
     record::{note_collective, note_lane},
     warps::{
         block::{Waiting, WarpOfBlock},
@@ -21,9 +21,9 @@ pub(crate) struct ClusterBarrier {
     times: u32,
     warps: Vec<Warp>,
     /// Accesses released by arrivals since the last completion.
-    released: Known,
+    released: Clock,
     /// Accesses released by all arrivals before that.
-    over: Known,
+    over: Clock,
 }
 
 /// The lanes of a warp, one bit for each.
@@ -52,8 +52,8 @@ impl ClusterBarrier {
         ClusterBarrier {
             times: 0,
             warps: vec![Warp::default(); warps],
-            released: Known::default(),
-            over: Known::default(),
+            released: Clock::default(),
+            over: Clock::default(),
         }
     }
 
@@ -77,7 +77,7 @@ impl ClusterBarrier {
         &mut self,
         agent: usize,
         lanes: Range<usize>,
-        released: &Known,
+        released: &Clock,
     ) -> Result<(), ClusterMisuse> {
         let (warp, lanes) = (&mut self.warps[agent], bits(lanes));
         if warp.owes_wait & lanes != 0 {
@@ -121,7 +121,7 @@ pub(crate) fn arrive(site: Site, form: &'static str, is_relaxed: bool) {
     note_lane(site, form);
     let arrived = with_cluster(|cluster, block| {
         let lanes = executing(current_lane());
-        block.order.make_partial();
+        block.order.start_clocks();
         let released = block.order.release(block.agent(), lanes.clone());
         let released = if is_relaxed { released.relaxed() } else { released };
         cluster.barrier.borrow_mut().arrive(block.agent(), lanes, &released)

@@ -1,12 +1,12 @@
 //! Deadlocks: the waits of all warps, and the wait that causes the others.
 
 use crate::engine::findings::{
-    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, Place, RANK_SHIFT, WaitingWarp,
-    address_of,
+    Awaited, BarrierMisuse, BarrierState, Cause, EndedWarp, Misuse, Place, WaitingWarp, address_of,
+    split_address,
 };
 use crate::engine::warps::block::{BlockState, ClusterState, Waiting};
 use crate::engine::warps::schedule::{Progress, Stopped};
-use crate::engine::warps::{handover, mbarrier};
+use crate::engine::warps::{arrival_counts, mbarrier};
 use core::panic::Location;
 use std::vec::Vec;
 
@@ -57,8 +57,8 @@ fn at_barrier(cluster: &ClusterState, waits: &WaitingWarp) -> Option<(usize, u32
 fn memory(cluster: &ClusterState, waits: &WaitingWarp, address: u32) -> (usize, u32) {
     let is_its = |block: &BlockState| Some(block.index) == waits.block;
     let own = cluster.blocks.iter().position(is_its).unwrap_or(0);
-    let rank = (address >> RANK_SHIFT).checked_sub(1).map_or(own, |rank| rank as usize);
-    (rank, address & ((1 << RANK_SHIFT) - 1))
+    let (rank, local) = split_address(address);
+    (rank.unwrap_or(own), local)
 }
 
 /// Describes a deadlock: no warp can run, and not all have ended.
@@ -152,19 +152,19 @@ pub(super) fn cause(
 ) -> Option<Cause> {
     let at = match misuse {
         Misuse::Barrier { address, misuse } => {
-            let of = (address >> RANK_SHIFT).checked_sub(1).map_or(rank, |rank| rank as usize);
-            let address = address & ((1 << RANK_SHIFT) - 1);
+            let (of, address) = split_address(*address);
+            let of = of.unwrap_or(rank);
             match misuse {
                 BarrierMisuse::UnexpectedBytes { .. } => Some((of, address)),
                 BarrierMisuse::TooManyArrivals { .. } => {
                     let agent = cluster.blocks[rank].agent_of(warp?);
-                    return handover::runs_ahead(cluster, of, address, agent);
+                    return arrival_counts::runs_ahead(cluster, of, address, agent);
                 }
                 BarrierMisuse::PhaseMissed { behind } => {
-                    return handover::wrong_count(cluster, of, address).or_else(|| {
+                    return arrival_counts::wrong_count(cluster, of, address).or_else(|| {
                         let agent = cluster.blocks[rank].agent_of(warp?);
                         let wait = (*behind, place?.clone());
-                        handover::overrun(cluster, of, address, agent, wait)
+                        arrival_counts::overrun(cluster, of, address, agent, wait)
                     });
                 }
                 _ => None,

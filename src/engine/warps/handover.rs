@@ -6,10 +6,11 @@
 //! rarely the line of the misuse.
 
 use crate::engine::findings::{
-    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, Place, RANK_SHIFT, address_of,
+    Actor, BarrierPhase, BarrierUse, Cause, Mistake, PHASE_BEFORE_FIRST, address_of,
 };
 use crate::engine::memory::order::{is_asynchronous, is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
+use crate::engine::warps::arrival_counts::{arrived_twice, too_few, with_rank, wrong_count};
 use crate::engine::warps::barrier_history::{Arrived, BarrierHistory, Waited};
 use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::try_with_cluster;
@@ -37,7 +38,11 @@ impl Conflict {
     ///
     /// `read_at` is the tick of the same warp's previous read of the same byte. For the reads of a
     /// `wgmma` it is unknown.
-    pub(crate) fn of_read(mut self, read_at: Option<u32>, is_wgmma: bool) -> Option<Cause> {
+    pub(crate) fn cause_of_early_read(
+        mut self,
+        read_at: Option<u32>,
+        is_wgmma: bool,
+    ) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let signals = self.signals.or_else(|| self.find_signalled(cluster))?;
             self.signals = Some(signals);
@@ -52,10 +57,10 @@ impl Conflict {
             let mistake = match wait {
                 // Another warp has waited for the data and synchronised with this reader. The
                 // copying warp does not know that the memory is released.
-                None if of_others.is_some_and(|wait| !wait.is_released) => {
-                    self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
-                }
-                None => self.of_no_wait(cluster),
+                None if of_others.is_some_and(|wait| !wait.is_released) => self
+                    .mistake_in_release(cluster, None)
+                    .unwrap_or(Mistake::NotReleased { release: None }),
+                None => self.mistake_without_wait(cluster),
                 // The reader has waited for the right phase: the mistake is elsewhere.
                 Some(wait) if wait.phase == phase => return None,
                 Some(wait) => {
@@ -64,9 +69,9 @@ impl Conflict {
                     let is_read_in_time =
                         !wait.again && wait.phase == phase.wrapping_sub(1) && phase > 0;
                     if is_read_in_time && !wait.is_released {
-                        self.of_refill(cluster, wait)
+                        self.mistake_in_refill(cluster, wait)
                     } else {
-                        self.of_wait(cluster, wait, read_at, is_wgmma)
+                        self.mistake_in_wait(cluster, wait, read_at, is_wgmma)
                     }
                 }
             };
@@ -83,7 +88,7 @@ impl Conflict {
 
     /// The mistake of a reader that has never waited for the copy's barrier. It may have waited for
     /// another barrier that a copy of the same line signals.
-    fn of_no_wait(&self, cluster: &ClusterState) -> Mistake {
+    fn mistake_without_wait(&self, cluster: &ClusterState) -> Mistake {
         let signalled = self.signals.map(|of| of.barrier);
         let instead = cluster.blocks[self.rank].barriers.try_borrow().ok().and_then(|barriers| {
             let waits = barriers.iter().filter(|(at, _)| Some(*at) != signalled).filter_map(
@@ -103,30 +108,27 @@ impl Conflict {
     }
 
     /// The mistake that explains a read of unwritten memory, which this copy fills later.
-    fn of_unwritten(self) -> Option<Cause> {
+    fn cause_of_unwritten_read(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let barrier = self.signals?.barrier;
             let wait = with_history(cluster, self.rank, barrier, |history| {
                 history.wait_of(self.read.agent)
             })?;
             let mistake = match wait {
-                Some(wait) if wait.again || wait.phase == u32::MAX => Mistake::WaitedForOver {
-                    wait: cluster_actor(cluster, wait.by),
-                    barrier: address_of(self.rank, barrier),
-                    waited: wait.phase,
-                    again: wait.again,
-                },
+                Some(wait) if wait.is_for_over() => {
+                    wait.mistake(cluster, address_of(self.rank, barrier))
+                }
                 Some(wait) => {
                     Mistake::NotWaited { last: Some(wait.described(cluster)), instead: None }
                 }
-                None => self.of_no_wait(cluster),
+                None => self.mistake_without_wait(cluster),
             };
             self.explained(cluster, barrier, mistake)
         })
     }
 
     /// The mistake of a reader whose last wait for the copy's barrier was for an earlier phase.
-    fn of_wait(
+    fn mistake_in_wait(
         &self,
         cluster: &ClusterState,
         wait: Waited,
@@ -137,7 +139,7 @@ impl Conflict {
         let read_since = read_at.is_some_and(|tick| tick >= wait.by.tick);
         let behind_wait =
             |arrival: &Access| arrival.tick >= wait.by.tick && arrival.tick < self.read.tick;
-        let latest = self.wait_for_it(cluster);
+        let latest = self.wait_before_copy(cluster);
         let is_of_it =
             |release: &Release| latest.is_some_and(|wait| wait.barrier == release.barrier);
         // Prefers the release that the copying warp waited for right before the copy.
@@ -151,21 +153,14 @@ impl Conflict {
                 }
             }
             // The reader is late: the copying warp did not wait for it.
-            None if !read_since && !wait.again && wait.phase != u32::MAX => {
-                self.of_refill(cluster, wait)
-            }
-            None if !read_since => Mistake::WaitedForOver {
-                wait: cluster_actor(cluster, wait.by),
-                barrier,
-                waited: wait.phase,
-                again: wait.again,
-            },
+            None if !read_since && !wait.is_for_over() => self.mistake_in_refill(cluster, wait),
+            None if !read_since => wait.mistake(cluster, barrier),
             _ => Mistake::NotWaited { last: Some(wait.described(cluster)), instead: None },
         }
     }
 
     /// The mistake that explains a copy to memory that may still be read.
-    pub(crate) fn of_copy(self) -> Option<Cause> {
+    pub(crate) fn cause_of_early_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let readers = self.readers(cluster);
             if readers.is_empty() {
@@ -173,7 +168,7 @@ impl Conflict {
             }
             let Some(BarrierPhase { barrier, phase }) = self.signals else {
                 // Copies by `cp.async` signal no barrier when they start.
-                let mistake = self.of_release(cluster, None)?;
+                let mistake = self.mistake_in_release(cluster, None)?;
                 return Some(self.cause(cluster, mistake));
             };
             if let Some(cause) = self.not_expected(cluster, BarrierPhase { barrier, phase }) {
@@ -186,17 +181,14 @@ impl Conflict {
                     .max_by_key(|wait| wait.by.tick)
             })?;
             let mistake = match waits {
-                None if phase == 0 => self.of_no_wait(cluster),
-                None => {
-                    self.of_release(cluster, None).unwrap_or(Mistake::NotReleased { release: None })
+                None if phase == 0 => self.mistake_without_wait(cluster),
+                None => self
+                    .mistake_in_release(cluster, None)
+                    .unwrap_or(Mistake::NotReleased { release: None }),
+                Some(wait) if wait.is_for_over() => {
+                    wait.mistake(cluster, address_of(self.rank, barrier))
                 }
-                Some(wait) if wait.again || wait.phase == u32::MAX => Mistake::WaitedForOver {
-                    wait: cluster_actor(cluster, wait.by),
-                    barrier: address_of(self.rank, barrier),
-                    waited: wait.phase,
-                    again: wait.again,
-                },
-                Some(wait) => self.of_refill(cluster, wait),
+                Some(wait) => self.mistake_in_refill(cluster, wait),
             };
             self.explained(cluster, barrier, mistake)
         })
@@ -204,22 +196,23 @@ impl Conflict {
 
     /// The mistake that explains a copy to memory to which the same warp's last copy has not
     /// landed.
-    pub(crate) fn of_second_copy(self) -> Option<Cause> {
+    pub(crate) fn cause_of_second_copy(self) -> Option<Cause> {
         try_with_cluster(|cluster| {
             let copies = address_of(self.rank, self.signals?.barrier);
-            too_few(cluster, self.wait_for_it(cluster)?.awaited(), copies)
+            too_few(cluster, self.wait_before_copy(cluster)?.awaited(), copies)
         })
     }
 
     /// The mistake if memory is refilled that a reader has waited for and may still read.
-    fn of_refill(&self, cluster: &ClusterState, wait: Waited) -> Mistake {
-        self.of_release(cluster, Some(wait)).unwrap_or(Mistake::NotReleased { release: None })
+    fn mistake_in_refill(&self, cluster: &ClusterState, wait: Waited) -> Mistake {
+        self.mistake_in_release(cluster, Some(wait))
+            .unwrap_or(Mistake::NotReleased { release: None })
     }
 
     /// The mistake with the barriers by which the reader releases memory to the copying warp.
-    fn of_release(&self, cluster: &ClusterState, wait: Option<Waited>) -> Option<Mistake> {
+    fn mistake_in_release(&self, cluster: &ClusterState, wait: Option<Waited>) -> Option<Mistake> {
         let is_wgmma = is_warp_group(self.read.agent, cluster.blocks.len());
-        let latest = self.wait_for_it(cluster);
+        let latest = self.wait_before_copy(cluster);
         let early = |release: &Release| {
             let behind_wait = wait.is_none_or(|wait| release.by.tick >= wait.by.tick);
             let is_of_it = latest.is_some_and(|wait| wait.barrier == release.barrier);
@@ -278,14 +271,14 @@ impl Conflict {
 
     /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
     /// one that may expect the copy's bytes.
-    fn wait_for_it(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
+    fn wait_before_copy(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
         let Access { agent, tick, .. } = self.copy;
         let order = &cluster.blocks[self.rank].order;
         self.latest_wait(cluster, |wait| wait >= tick || order.releases(agent, wait..tick) <= 1)
     }
 
     /// The copying warp's last wait, in one of these ticks, for a barrier at which others arrive.
-    fn latest_wait(
+    pub(super) fn latest_wait(
         &self,
         cluster: &ClusterState,
         is_meant: impl Fn(u32) -> bool,
@@ -366,7 +359,7 @@ impl Conflict {
 
     fn cause(&self, cluster: &ClusterState, mistake: Mistake) -> Cause {
         if let Mistake::ReaderNotCounted { barrier, waited: phase, .. } = mistake {
-            let (rank, local) = split(barrier);
+            let (rank, local) = with_rank(barrier);
             let ended = BarrierPhase { barrier, phase };
             let twice = || {
                 let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
@@ -413,44 +406,6 @@ pub(crate) fn not_expected(
     })
 }
 
-/// The mistake of a warp that arrives at a barrier more often than a phase has arrivals.
-///
-/// If that warp starts the copies that signal the barrier, it did not wait for the phase of the
-/// last copy. Or it did, and that phase ended with too few arrivals.
-pub(super) fn runs_ahead(
-    cluster: &ClusterState,
-    rank: usize,
-    address: u32,
-    agent: usize,
-) -> Option<Cause> {
-    let barriers = cluster.blocks[rank].barriers.borrow();
-    let barrier = barriers.get(address)?;
-    let (history, phase) = (&barrier.history, barrier.phase());
-    let is_first = |of: &Arrived| of.by.agent == agent && of.phase == phase;
-    let first = history.arrivals().find(is_first)?.by;
-    if !history.copiers.contains(&agent) {
-        return None;
-    }
-    drop(barriers);
-    // After the first arrival, or after the copy that belongs to it.
-    let signals = Some(BarrierPhase { barrier: address, phase });
-    let conflict = Conflict { rank, address, read: first, copy: first, signals };
-    let wait = match conflict.latest_wait(cluster, |wait| wait >= first.tick) {
-        // It has waited for the right phase: that phase may have ended too early.
-        Some(latest) if !latest.wait.again && latest.wait.phase.wrapping_add(1) > phase => {
-            return too_few(cluster, latest.awaited(), address_of(rank, address));
-        }
-        latest => latest.map(|latest| (latest.awaited(), cluster_actor(cluster, latest.wait.by))),
-    };
-    Some(Cause::RunsAhead {
-        barrier: address_of(rank, address),
-        phase,
-        first: cluster_actor(cluster, first),
-        wait,
-        release: None,
-    })
-}
-
 /// A copy to these bytes of a block starts: explains earlier reads of them, which found them
 /// unwritten.
 pub(crate) fn explain_reads(
@@ -461,7 +416,7 @@ pub(crate) fn explain_reads(
 ) {
     let (rank, signals) = (block.rank, Some(signalled));
     block.findings.explain_reads(rank, addresses, |address, read| {
-        Conflict { rank, address, read, copy, signals }.of_unwritten()
+        Conflict { rank, address, read, copy, signals }.cause_of_unwritten_read()
     });
 }
 
@@ -477,7 +432,7 @@ pub(super) fn explain_refills(cluster: &ClusterState, rank: usize, address: u32,
     let same_warp = |other: &Actor| (other.block, other.warp) == (actor.block, actor.warp);
     findings.explain_refills(address_of(rank, address), &actor, |cause| match cause {
         Cause::RunsAhead { barrier, phase, first, .. } => {
-            let (rank, local) = split(*barrier);
+            let (rank, local) = with_rank(*barrier);
             let wait = with_history(cluster, rank, local, |history| history.wait_of(by.agent));
             !same_warp(first) && wait.flatten().is_some_and(|wait| wait.phase == *phase)
         }
@@ -488,115 +443,10 @@ pub(super) fn explain_refills(cluster: &ClusterState, rank: usize, address: u32,
     });
 }
 
-/// The mistake of a warp that arrives too often, if another warp misses a phase by that.
-/// `behind` phases have ended since the phase that warp `agent` waits for.
-pub(super) fn overrun(
-    cluster: &ClusterState,
-    rank: usize,
-    address: u32,
-    agent: usize,
-    (behind, place): (u32, Place),
-) -> Option<Cause> {
-    let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
-    let barrier = barriers.get(address)?;
-    let last = barrier.phase().wrapping_sub(1);
-    let waited = last.wrapping_sub(behind);
-    // A warp that has waited for the phase already is itself behind.
-    let is_first =
-        barrier.history.wait_of(agent).is_none_or(|wait| wait.phase.wrapping_add(1) == waited);
-    let arrival = barrier
-        .history
-        .arrivals()
-        .find(|of| of.phase == last && of.by.agent != agent)
-        .filter(|_| is_first)?;
-    let (warp, block) = cluster.blocks[0].findings.warp(agent);
-    Some(Cause::PhaseOverrun {
-        barrier: address_of(rank, address),
-        waited,
-        wait: Actor { block, warp, lane: None, place },
-        behind,
-        arrival: cluster_actor(cluster, arrival.by),
-    })
-}
-
-/// The rank and the address in a `.shared::cluster` address.
-fn split(address: u32) -> (usize, u32) {
-    ((address >> RANK_SHIFT) as usize - 1, address & ((1 << RANK_SHIFT) - 1))
-}
-
-/// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.
-pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> Option<Cause> {
-    let barriers = cluster.blocks[rank].barriers.borrow();
-    let barrier = barriers.get(address)?;
-    let (history, of) = (&barrier.history, barrier.count());
-    let is_wrong = history.arrivals.len() > of as usize && !history.is_lowered;
-    let made = history.made.filter(|_| is_wrong)?;
-    let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
-    Some(Cause::Count {
-        barrier: address_of(rank, address),
-        of,
-        made: cluster_actor(cluster, made),
-        arrivals,
-        early: None,
-    })
-}
-
-/// The mistake of a barrier whose count is too small, after a wait for the phase `ended`. More
-/// warps arrive at it. Or that phase ended before the copies to the stage that it guards have
-/// landed: these signal the barrier `copies`. Its arrivals came from readers that have waited for
-/// copies to their own blocks, so readers of another block are missing.
-fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) -> Option<Cause> {
-    let ((rank, address), (of_copies, in_block)) = (split(ended.barrier), split(copies));
-    if let Some(cause) = wrong_count(cluster, rank, address) {
-        return Some(cause);
-    }
-    let barriers = cluster.blocks[rank].barriers.borrow();
-    let barrier = barriers.get(address)?;
-    let made = barrier.history.made?;
-    let running = cluster.blocks[of_copies].barriers.borrow().get(in_block)?.phase();
-    let arrivals: Vec<Access> =
-        barrier.history.arrivals().filter(|of| of.phase == ended.phase).map(|of| of.by).collect();
-    let waited = |by: &Access| {
-        let (block, _) = cluster.warp(by.agent);
-        let barriers = block.barriers.borrow();
-        let wait = barriers.get(in_block).and_then(|barrier| barrier.history.wait_of(by.agent));
-        wait.is_some_and(|wait| wait.phase == running)
-    };
-    if arrivals.is_empty() || !arrivals.iter().all(waited) {
-        return None;
-    }
-    if let Some(cause) = arrived_twice(cluster, ended, barrier) {
-        return Some(cause);
-    }
-    Some(Cause::Count {
-        barrier: address_of(rank, address),
-        of: barrier.count(),
-        made: cluster_actor(cluster, made),
-        arrivals: arrivals.into_iter().map(|by| cluster_actor(cluster, by)).collect(),
-        early: Some(EarlyEnd {
-            phase: ended.phase,
-            copies: BarrierPhase { barrier: copies, phase: running },
-        }),
-    })
-}
-
-/// The mistake of a lane that arrives more than once in a phase: it ends without others.
-fn arrived_twice(cluster: &ClusterState, ended: BarrierPhase, barrier: &Barrier) -> Option<Cause> {
-    let mut twice = barrier.history.twice.iter();
-    let &(_, [first, again]) = twice.find(|(phase, _)| *phase == ended.phase)?;
-    Some(Cause::ArrivedTwice {
-        barrier: ended.barrier,
-        phase: ended.phase,
-        of: barrier.count(),
-        first: cluster_actor(cluster, first),
-        again: cluster_actor(cluster, again),
-    })
-}
-
 /// The copying warp's wait for a barrier at which others arrive.
 #[derive(Clone, Copy)]
-struct ReleaseWait {
-    wait: Waited,
+pub(super) struct ReleaseWait {
+    pub(super) wait: Waited,
     /// The barrier's address, with the rank of its block.
     barrier: u32,
     /// The barrier's count: arrivals of a phase.
@@ -607,7 +457,7 @@ struct ReleaseWait {
 
 impl ReleaseWait {
     /// The awaited phase.
-    fn awaited(self) -> BarrierPhase {
+    pub(super) fn awaited(self) -> BarrierPhase {
         BarrierPhase { barrier: self.barrier, phase: self.wait.phase }
     }
 }
@@ -623,20 +473,15 @@ struct Release {
 
 /// The mistake that explains a read of unwritten memory, if the wait before it was for the phase
 /// before the first.
-pub(crate) fn of_unwritten(rank: usize, address: u32, read: Access) -> Option<Cause> {
+pub(crate) fn cause_before_first_phase(rank: usize, address: u32, read: Access) -> Option<Cause> {
     try_with_cluster(|cluster| {
         let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
         let waits = barriers
             .iter()
             .filter_map(|(at, barrier)| Some((at, barrier.history.wait_of(read.agent)?)));
         let (barrier, wait) = waits.max_by_key(|(_, wait)| wait.by.tick)?;
-        let is_for_nothing = wait.phase == u32::MAX && !wait.again;
-        let mistake = Mistake::WaitedForOver {
-            wait: cluster_actor(cluster, wait.by),
-            barrier: address_of(rank, barrier),
-            waited: wait.phase,
-            again: false,
-        };
+        let is_for_nothing = wait.phase == PHASE_BEFORE_FIRST && !wait.again;
+        let mistake = wait.mistake(cluster, address_of(rank, barrier));
         let cause = Cause::Handover {
             mistake,
             address: address_of(rank, address),

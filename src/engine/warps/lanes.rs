@@ -48,7 +48,7 @@ struct Runner {
 /// The reason why a lane pauses.
 pub(crate) enum Pause {
     /// It has reached a collective.
-    Collective(Arrival),
+    Collective(LaneAtCollective),
     /// It waits for a phase of an mbarrier. The wait may give up.
     Phase(PhaseWait),
     /// It has tested the mbarrier at this address, and yields.
@@ -56,7 +56,7 @@ pub(crate) enum Pause {
 }
 
 /// A lane that has reached a collective.
-pub(crate) struct Arrival {
+pub(crate) struct LaneAtCollective {
     lane: usize,
     at: CollectiveAt,
     site: Site,
@@ -242,7 +242,7 @@ fn resume(
 
 /// All lanes have reached a collective or ended. Executes the collective if it is the same in all
 /// lanes. Returns each lane's results.
-fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<Arrival>) -> Vec<Registers> {
+fn meet(warp: WarpOfBlock<'_>, arrivals: Vec<LaneAtCollective>) -> Vec<Registers> {
     let site = arrivals[0].site;
     let lanes = arrivals.iter().map(|arrival| (arrival.lane, arrival.at));
     divergence::check(lanes).unwrap_or_else(|misuse| fail_in_lane(site, None, misuse));
@@ -331,7 +331,7 @@ fn arrive(
     }
     let Some(lane) = current_lane() else { fail(site, Misuse::RawAtWarpScope { form }) };
     let at = CollectiveAt::new(form, site);
-    let arrival = Arrival { lane, at, site, operands, execute };
+    let arrival = LaneAtCollective { lane, at, site, operands, execute };
     let yielder = running(site, form);
     let results = yielder.suspend(Pause::Collective(arrival));
     enter(lane, yielder);

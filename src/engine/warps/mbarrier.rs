@@ -4,7 +4,7 @@ use crate::engine::findings::{Awaited, BarrierMisuse, BarrierState, Misuse, Phas
 use crate::engine::memory::copies::arrival_at;
 pub(crate) use crate::engine::memory::copies::{arrive_when_copied, hold_until_copied};
 use crate::engine::memory::order::Space;
-use crate::engine::memory::order::{Known, Order, agents_of_barrier, executing};
+use crate::engine::memory::order::{Clock, Order, agents_of_barrier, executing};
 use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::record::note_lane;
@@ -50,13 +50,13 @@ pub(crate) struct Barrier {
     /// Number of completed phases.
     phase: u32,
     /// Accesses released by the arrivals of the current phase.
-    released: Known,
+    released: Clock,
     /// Accesses released by the arrivals of all earlier phases.
-    over: Known,
+    over: Clock,
     /// The same for arrivals of other blocks of the cluster. Only waits of cluster scope acquire
     /// them.
-    released_by_peers: Known,
-    over_of_peers: Known,
+    released_by_peers: Clock,
+    over_of_peers: Clock,
     /// Whether a `fence.mbarrier_init` follows its initialisation.
     is_fenced: bool,
     /// The agents of asynchronous operations that signal this barrier, indexed by [`Proxy`].
@@ -104,8 +104,8 @@ pub(crate) enum Proxy {
 
 /// The phase of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// The phase of this number; `u32::MAX` is the one before the first.
+pub(crate) enum AwaitedPhase {
+    /// The phase of this number, or `PHASE_BEFORE_FIRST`.
     Number(u32),
     /// The last phase of this parity.
     Parity(u32),
@@ -117,7 +117,7 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PhaseWait {
     pub(crate) address: u32,
-    pub(crate) phase: Phase,
+    pub(crate) phase: AwaitedPhase,
     pub(crate) location: &'static Location<'static>,
     /// Whether the wait may end without the phase if no warp can run otherwise.
     pub(crate) gives_up: bool,
@@ -156,19 +156,21 @@ impl Barrier {
     /// A GPU identifies phases by parity. So it confuses the phase after the current one with the
     /// one before it, which is over. A correct kernel never waits like this: the end of one phase
     /// tells it that it may wait for the next.
-    fn is_over(&self, phase: Phase) -> Result<bool, BarrierMisuse> {
+    fn is_over(&self, phase: AwaitedPhase) -> Result<bool, BarrierMisuse> {
         match phase {
-            Phase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
-            Phase::Of(of_state) if of_state >> state::ADDRESS != self.which >> state::ADDRESS => {
+            AwaitedPhase::Parity(parity) => Ok(self.phase % 2 != parity % 2),
+            AwaitedPhase::Of(of_state)
+                if of_state >> state::ADDRESS != self.which >> state::ADDRESS =>
+            {
                 let units = (of_state >> state::ADDRESS) as u32
                     & ((1 << (state::RANK - state::ADDRESS)) - 1);
                 Err(BarrierMisuse::ArrivalOfAnother { address: units * BYTES as u32 })
             }
-            Phase::Of(of_state) => {
+            AwaitedPhase::Of(of_state) => {
                 let behind = self.phase.wrapping_sub(of_state as u32) & state::PHASES;
-                self.is_over(Phase::Number(self.phase.wrapping_sub(behind)))
+                self.is_over(AwaitedPhase::Number(self.phase.wrapping_sub(behind)))
             }
-            Phase::Number(number) => match self.phase.wrapping_sub(number) {
+            AwaitedPhase::Number(number) => match self.phase.wrapping_sub(number) {
                 0 => Ok(false),
                 1 => Ok(true),
                 behind @ 2..=0x7fff_ffff => Err(BarrierMisuse::PhaseMissed { behind: behind - 1 }),
@@ -437,7 +439,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
     note_access(site);
     note_lane(site, form);
     let made = with_block(|block| {
-        block.order.make_partial();
+        block.order.start_clocks();
         let mut barriers = block.barriers.borrow_mut();
         let misuse = |misuse| Err(Misuse::Barrier { address, misuse });
         if !(1..=MOST).contains(&count) {
@@ -458,10 +460,10 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
             pending: count,
             bytes: 0,
             phase: 0,
-            released: Known::default(),
-            over: Known::default(),
-            released_by_peers: Known::default(),
-            over_of_peers: Known::default(),
+            released: Clock::default(),
+            over: Clock::default(),
+            released_by_peers: Clock::default(),
+            over_of_peers: Clock::default(),
             is_fenced: false,
             agents,
             which,
@@ -605,8 +607,8 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
         let over = is_over_or_missed(block, barrier, wait.phase)?;
         if over {
             let number = match wait.phase {
-                Phase::Number(number) => number,
-                Phase::Parity(_) | Phase::Of(_) => barrier.phase.wrapping_sub(1),
+                AwaitedPhase::Number(number) => number,
+                AwaitedPhase::Parity(_) | AwaitedPhase::Of(_) => barrier.phase.wrapping_sub(1),
             };
             barrier.history.note_wait(by, number);
             barrier.order.wait(by, &block.order);
@@ -626,7 +628,7 @@ fn look(site: Site, form: &'static str, wait: PhaseWait, scope: Scope) -> bool {
 
 /// At warp scope: tests a phase that the warp waits for later. Finds waits that are too late or too
 /// early. Acquires nothing.
-pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Phase) {
+pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: AwaitedPhase) {
     at_barrier(site, address, form, |block, _, barrier| {
         is_over_or_missed(block, barrier, phase).map(drop)
     });
@@ -637,7 +639,7 @@ pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Ph
 fn is_over_or_missed(
     block: &BlockState,
     barrier: &Barrier,
-    phase: Phase,
+    phase: AwaitedPhase,
 ) -> Result<bool, BarrierMisuse> {
     match barrier.is_over(phase) {
         Err(BarrierMisuse::PhaseMissed { .. }) if block.findings.lack_copies() => {
@@ -654,7 +656,7 @@ pub(crate) fn wait(
     site: Site,
     form: &'static str,
     address: u32,
-    phase: Phase,
+    phase: AwaitedPhase,
     scope: Scope,
 ) {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: false };
@@ -673,7 +675,7 @@ pub(crate) fn wait_in_lane(
     site: Site,
     form: &'static str,
     address: u32,
-    phase: Phase,
+    phase: AwaitedPhase,
     scope: Scope,
 ) -> bool {
     let wait = PhaseWait { address, phase, location: site.location, gives_up: true };
@@ -693,7 +695,7 @@ pub(crate) fn test_in_lane(
     site: Site,
     form: &'static str,
     address: u32,
-    phase: Phase,
+    phase: AwaitedPhase,
     scope: Scope,
 ) -> bool {
     if std::thread::panicking() {

@@ -12,11 +12,13 @@
 //! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
 //! | `barrier_history.rs` | the operations on an mbarrier, remembered for reports |
 //! | `handover.rs` | the mistake behind a misuse of memory that mbarriers guard |
+//! | `arrival_counts.rs` | the mistake with the number of arrivals at an mbarrier |
 //! | `stack.rs` | stack overflow |
 //!
 //! `sim/` starts the schedule, and `machine/` and `raw` call the other functions, one for each
 //! instruction.
 
+mod arrival_counts;
 mod barrier_history;
 pub(crate) mod block;
 pub(crate) mod cluster;

@@ -2,8 +2,8 @@
 //!
 //! - A wait for a phase must be ordered after the end of the phase before. A GPU tells only odd
 //!   phases from even ones, and takes a phase that has not begun for over. The same holds for
-//!   expected bytes and for copies. (Arrivals may count in the phase before if others then count in
-//!   theirs. So a reader may release its stage to several blocks in turn.)
+//!   expected bytes and for copies. (Arrivals are exempt: a phase ends with their number, so the
+//!   arrivals of two warps may swap phases, as when a reader releases its stage to several blocks.)
 //! - A wait for a phase must be ordered before the end of the next one, which a GPU takes for the
 //!   phase before. So an operation that the next phase needs must be ordered after the wait.
 //! - Bytes must be expected before their phase ends. So an operation that the phase needs must be
@@ -22,20 +22,20 @@ use std::vec::Vec;
 #[derive(Default)]
 pub(super) struct PhaseOrder {
     /// The current phase.
-    current: Phase,
+    current: PhaseRecord,
     /// Operations that expected bytes of the current phase.
     expected: Vec<Expected>,
     /// The phase before the current one.
-    last: Phase,
+    last: PhaseRecord,
     /// The phase before that.
-    before_last: Phase,
+    before_last: PhaseRecord,
     /// The operations that another schedule would put into another phase.
     unordered: Vec<Unordered>,
 }
 
 /// The operations on a phase.
 #[derive(Default)]
-struct Phase {
+struct PhaseRecord {
     /// Each warp's last arrival.
     arrivals: Vec<Access>,
     /// Whether the phase needs copies, too.
@@ -79,7 +79,7 @@ pub(super) enum Needed {
     Bytes(i64),
 }
 
-impl Phase {
+impl PhaseRecord {
     /// Whether the author of an operation that is made now knows that the phase is over: by a wait
     /// for it, or because all arrivals come before.
     fn is_over_before(&self, by: &Access, order: &Order) -> bool {

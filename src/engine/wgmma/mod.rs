@@ -27,7 +27,7 @@ mod start;
 use crate::engine::{
     findings::Misuse,
     memory::{
-        order::Known,
+        order::Clock,
         race::{Access, Lanes},
     },
     record::note_collective,
@@ -308,7 +308,7 @@ pub(crate) fn wait(warp: WarpOfBlock<'_>, site: Site, newest: usize) {
             own.awaited = groups;
             own.is_fenced = false;
         }
-        let mut known = Known::default();
+        let mut known = Clock::default();
         known.pass_asynchronously(block.asynchronous(group), groups);
         block.order.acquire(block.agent(), 0..LANES, &known);
         // The four warps have committed these groups.

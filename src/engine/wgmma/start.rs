@@ -66,7 +66,7 @@ fn start(site: Site, operands: Operands, held: Columns) -> Columns {
     }
     let registers = held.len();
     let started = with_block(|block| {
-        block.order.make_partial();
+        block.order.start_clocks();
         let (by, running) = (block.access_by(Lanes::Each, site), block.running());
         let mut groups = block.wgmma.borrow_mut();
         let warp = groups.warp(running);

@@ -3,7 +3,7 @@
 mod swizzle;
 
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
-use crate::engine::memory::bytes::{BarrierBytes, Known, KnownBytes, UnwrittenBytes};
+use crate::engine::memory::bytes::{BarrierBytes, ByteRecord, ByteRecords, UnwrittenBytes};
 use crate::engine::memory::copies;
 use crate::engine::memory::order::{Order, Space, is_asynchronous};
 use crate::engine::memory::race::Access;
@@ -43,7 +43,7 @@ struct Source {
 
 pub(crate) struct SharedMemory {
     bytes: RefCell<Vec<u8>>,
-    known: RefCell<KnownBytes>,
+    records: RefCell<ByteRecords>,
     /// Source ranges that bulk copies in flight still read.
     sources: RefCell<Vec<Source>>,
     swizzles: Swizzles,
@@ -58,7 +58,7 @@ impl SharedMemory {
         // Unwritten memory is not zero on a GPU either.
         SharedMemory {
             bytes: RefCell::new(vec![0xa5; size]),
-            known: RefCell::new(KnownBytes::new(size)),
+            records: RefCell::new(ByteRecords::new(size)),
             sources: RefCell::default(),
             swizzles: Swizzles::default(),
             rank,
@@ -132,21 +132,21 @@ impl SharedMemory {
         let (bytes, start) = (self.bytes.borrow(), range.start);
         let changes = |byte: usize| changes(byte - start, bytes[byte]);
         let alike = |one, other| changes(one) == changes(other);
-        self.known.borrow_mut().change(range, alike, |byte, known| {
-            // This was reported already. For the barrier's own instructions, no write has happened.
-            if known.live_barrier().is_some() {
+        self.records.borrow_mut().change(range, alike, |byte, record| {
+            // `check_free` has reported the write to a live mbarrier.
+            if record.live_barrier().is_some() {
                 return;
             }
-            let reduced = known.unseen_reduction(&by, None, &self.order);
+            let reduced = record.unseen_reduction(&by, None, &self.order);
             if let Some(earlier) = reduced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
                 self.note(by, self.race("write", address, "reduction", by, earlier), None);
             }
-            known.forget_reductions();
-            if matches!(known.barrier, BarrierBytes::Ended) {
-                known.barrier = BarrierBytes::No;
+            record.forget_reductions();
+            if matches!(record.barrier, BarrierBytes::Ended) {
+                record.barrier = BarrierBytes::No;
             }
-            let raced = known.history.write(by, changes(byte), &self.order);
+            let raced = record.history.write(by, changes(byte), &self.order);
             if let Some((earlier, wrote)) = raced.filter(|_| report) {
                 let other_access = if wrote { "write" } else { "read" };
                 let address = address + (byte - start) as u32;
@@ -179,9 +179,7 @@ impl SharedMemory {
         address: u32,
         range: Range<usize>,
     ) -> bool {
-        self.check_free(access, by, address, range, None, |known| {
-            known.copying.or_else(|| known.reducing(None))
-        })
+        self.check_free(access, by, address, range, None, ByteRecord::in_flight)
     }
 
     /// The same for one kind of copies: `in_flight` returns the start of one. `signals` is the
@@ -193,12 +191,12 @@ impl SharedMemory {
         address: u32,
         range: Range<usize>,
         signals: Option<BarrierPhase>,
-        in_flight: impl Fn(&Known) -> Option<Access>,
+        in_flight: impl Fn(&ByteRecord) -> Option<Access>,
     ) -> bool {
         let start = range.start;
-        for (byte, known) in self.known.borrow().of(range) {
+        for (byte, record) in self.records.borrow().of(range) {
             let address = address + (byte - start) as u32;
-            if let Some(initialised) = known.live_barrier() {
+            if let Some(initialised) = record.live_barrier() {
                 self.note(
                     by,
                     Misuse::BarrierMemory { access, address, place: initialised.into() },
@@ -206,18 +204,18 @@ impl SharedMemory {
                 );
                 return false;
             }
-            if let Some(copy) = in_flight(known) {
+            if let Some(copy) = in_flight(record) {
                 let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
                 let conflict = Conflict { rank: self.rank, address, read: by, copy, signals };
                 let cause = match access {
                     "read" => {
                         let by_group =
-                            known.history.reads().any(|read| self.findings.is_group(read));
-                        let reads = known.history.reads().filter(|read| read.agent == by.agent);
-                        conflict.of_read(reads.map(|read| read.tick).max(), by_group)
+                            record.history.reads().any(|read| self.findings.is_group(read));
+                        let reads = record.history.reads().filter(|read| read.agent == by.agent);
+                        conflict.cause_of_early_read(reads.map(|read| read.tick).max(), by_group)
                     }
                     "copy" if copy.agent == by.agent => {
-                        Conflict { read: copy, copy: by, ..conflict }.of_second_copy()
+                        Conflict { read: copy, copy: by, ..conflict }.cause_of_second_copy()
                     }
                     _ => None,
                 };
@@ -232,7 +230,7 @@ impl SharedMemory {
 
     /// Sets or clears the copy in flight to these bytes.
     fn set_copying(&self, range: Range<usize>, by: Option<Access>) {
-        self.known.borrow_mut().change(range, |_, _| true, |_, known| known.copying = by);
+        self.records.borrow_mut().change_all(range, |record| record.copying = by);
     }
 
     /// Starts a copy, which writes its bytes later. `signals` is the mbarrier that it signals, with
@@ -245,12 +243,11 @@ impl SharedMemory {
         signals: Option<BarrierPhase>,
     ) -> Result<(), Misuse> {
         let range = self.range("copy", address, bytes)?;
-        let free = self.check_free("copy", by, address, range.clone(), signals, |known| {
-            known.copying.or_else(|| known.reducing(None))
-        });
+        let free =
+            self.check_free("copy", by, address, range.clone(), signals, ByteRecord::in_flight);
         self.set_copying(range.clone(), Some(by));
         let cause = |address, read| {
-            Conflict { rank: self.rank, address, read, copy: by, signals }.of_copy()
+            Conflict { rank: self.rank, address, read, copy: by, signals }.cause_of_early_copy()
         };
         self.note_write_or_copy(by, address, range, free, |_, _| true, cause);
         Ok(())
@@ -299,9 +296,9 @@ impl SharedMemory {
         bytes: usize,
         class: Class,
     ) -> Result<(), Misuse> {
-        self.note_reduction(by, address, bytes, class, |known| {
-            known.start_operation(&by, &self.order);
-            known.start_reduction(class, by);
+        self.note_reduction(by, address, bytes, class, |record| {
+            record.start_operation(&by, &self.order);
+            record.start_reduction(class, by);
         })
     }
 
@@ -315,8 +312,8 @@ impl SharedMemory {
     ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, value.len())?;
         let class = reduction.class();
-        self.note_reduction(by, address, value.len(), class, |known| {
-            known.reduce(class, by, &self.order);
+        self.note_reduction(by, address, value.len(), class, |record| {
+            record.reduce(class, by, &self.order);
         })?;
         reduction.apply(&mut self.bytes.borrow_mut()[range], value);
         Ok(())
@@ -330,38 +327,38 @@ impl SharedMemory {
         address: u32,
         bytes: usize,
         class: Class,
-        record: impl Fn(&mut Known),
+        note: impl Fn(&mut ByteRecord),
     ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, bytes)?;
         self.check_sources(by, address, &range);
-        let free = self.check_free("reduction", by, address, range.clone(), None, |known| {
-            known.copying.or_else(|| known.reducing(Some(class)))
+        let free = self.check_free("reduction", by, address, range.clone(), None, |record| {
+            record.copying.or_else(|| record.reducing(Some(class)))
         });
         let (mut unwritten, start) = (false, range.start);
-        self.known.borrow_mut().change(
+        self.records.borrow_mut().change(
             range,
             |_, _| true,
-            |byte, known| {
-                if known.live_barrier().is_some() {
+            |byte, record| {
+                if record.live_barrier().is_some() {
                     return;
                 }
-                unwritten |= !known.is_written();
-                let beside = known.history.beside(&by, &self.order);
+                unwritten |= !record.is_written();
+                let beside = record.history.beside(&by, &self.order);
                 let beside =
                     beside.map(|(earlier, wrote)| (earlier, if wrote { "write" } else { "read" }));
                 let reduction = || {
-                    let earlier = known.unseen_reduction(&by, Some(class), &self.order)?;
+                    let earlier = record.unseen_reduction(&by, Some(class), &self.order)?;
                     Some((earlier, "reduction"))
                 };
                 if let Some((earlier, other)) = beside.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - start) as u32;
                     self.note(by, self.race("reduction", address, other, by, earlier), None);
                 }
-                record(known);
+                note(record);
             },
         );
         if unwritten {
-            self.note_unwritten(by, self.known.borrow().unwritten(start..start + bytes));
+            self.note_unwritten(by, self.records.borrow().unwritten(start..start + bytes));
         }
         Ok(())
     }
@@ -378,11 +375,9 @@ impl SharedMemory {
         let range = self
             .range("reduction", address, values.len())
             .expect("the start of the copy was in bounds");
-        self.known.borrow_mut().change(
-            range.clone(),
-            |_, _| true,
-            |_, known| known.land_reduction(reduction.class(), started, by, &self.order),
-        );
+        self.records.borrow_mut().change_all(range.clone(), |record| {
+            record.land_reduction(reduction.class(), started, by, &self.order)
+        });
         let (mut bytes, size) = (self.bytes.borrow_mut(), reduction.kind.bytes());
         for (memory, value) in bytes[range].chunks_mut(size).zip(values.chunks(size)) {
             reduction.apply(memory, value);
@@ -405,11 +400,9 @@ impl SharedMemory {
             let range = whole.start + part.start..whole.start + part.end;
             let address = address + part.start as u32;
             self.check_fenced(by, address, range.clone());
-            self.known.borrow_mut().change(
-                range.clone(),
-                |_, _| true,
-                |_, known| known.start_operation(&by, &self.order),
-            );
+            self.records
+                .borrow_mut()
+                .change_all(range.clone(), |record| record.start_operation(&by, &self.order));
             if let Some(of_part) = self.note_read(by, by, address, range.clone()) {
                 let first = UnwrittenBytes { bytes: 0, ..of_part };
                 unwritten.get_or_insert(first).bytes += of_part.bytes;
@@ -434,11 +427,9 @@ impl SharedMemory {
         if let Some(index) = sources.iter().position(is_it) {
             sources.swap_remove(index);
         }
-        self.known.borrow_mut().change(
-            range,
-            |_, _| true,
-            |_, known| known.finish_read(started, by, &self.order),
-        );
+        self.records
+            .borrow_mut()
+            .change_all(range, |record| record.finish_read(started, by, &self.order));
     }
 
     /// Starts a read of these bytes, chunks of 16, by a `wgmma` of the warp. It is over when
@@ -454,13 +445,9 @@ impl SharedMemory {
         if let Ok(range) = self.range("read", address, bytes)
             && self.is_readable(&by, range.clone())
         {
-            self.known.borrow_mut().change(
-                range,
-                |_, _| true,
-                |_, known| {
-                    known.history.read(reading, &self.order);
-                },
-            );
+            self.records.borrow_mut().change_all(range, |record| {
+                record.history.read(reading, &self.order);
+            });
             return Ok(());
         }
         for chunk in (address..).step_by(CHUNK_BYTES).take(bytes / CHUNK_BYTES) {
@@ -476,14 +463,14 @@ impl SharedMemory {
 
     /// Whether a read of these bytes through the async proxy has no finding.
     fn is_readable(&self, by: &Access, range: Range<usize>) -> bool {
-        self.known.borrow().of(range).all(|(_, known)| {
-            known.is_written()
-                && known.live_barrier().is_none()
-                && known.copying.is_none()
-                && known.reducing(None).is_none()
-                && known.unseen_reduction(by, None, &self.order).is_none()
-                && known.history.unseen_write(by, &self.order).is_none()
-                && known.unfenced(by, self.rank, &self.order).is_none()
+        self.records.borrow().of(range).all(|(_, record)| {
+            record.is_written()
+                && record.live_barrier().is_none()
+                && record.copying.is_none()
+                && record.reducing(None).is_none()
+                && record.unseen_reduction(by, None, &self.order).is_none()
+                && record.history.unseen_write(by, &self.order).is_none()
+                && record.unfenced(by, self.rank, &self.order).is_none()
         })
     }
 
@@ -497,11 +484,11 @@ impl SharedMemory {
     /// destination of a copy in flight is a finding of its own.
     fn check_fenced(&self, by: Access, address: u32, range: Range<usize>) {
         let start = range.start;
-        for (byte, known) in
-            self.known.borrow().of(range).filter(|(_, known)| known.copying.is_none())
+        for (byte, record) in
+            self.records.borrow().of(range).filter(|(_, record)| record.copying.is_none())
         {
             // If the two accesses are not ordered, the race is the finding.
-            if let Some(write) = known.unfenced(&by, self.rank, &self.order) {
+            if let Some(write) = record.unfenced(&by, self.rank, &self.order) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
                 let place = write.location.into();
                 let after_wait =
@@ -516,20 +503,20 @@ impl SharedMemory {
     pub(crate) fn is_barrier_fenced(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_fenced = |made: Access| self.order.is_fenced(Space::Shared(self.rank), &by, &made);
-        self.known
+        self.records
             .borrow()
             .of(range)
-            .all(|(_, known)| known.history.last_write().is_none_or(is_fenced))
+            .all(|(_, record)| record.history.last_write().is_none_or(is_fenced))
     }
 
     /// Whether the access `by` is ordered after the initialisation of an mbarrier.
     pub(crate) fn is_barrier_made_before(&self, by: Access, address: u32) -> bool {
         let Ok(range) = self.barrier(address) else { return true };
         let is_known = |made: Access| made.is_seen_by(&by, &self.order);
-        self.known
+        self.records
             .borrow()
             .of(range)
-            .all(|(_, known)| known.history.last_write().is_none_or(is_known))
+            .all(|(_, record)| record.history.last_write().is_none_or(is_known))
     }
 
     /// Initialises an mbarrier at a place without a live one. For others this writes its eight
@@ -551,13 +538,8 @@ impl SharedMemory {
         to: BarrierBytes,
     ) -> Result<(), Misuse> {
         let range = self.barrier(address)?;
-        let set = |to| {
-            self.known.borrow_mut().change(
-                range.clone(),
-                |_, _| true,
-                |_, known| known.barrier = to,
-            )
-        };
+        let set =
+            |to| self.records.borrow_mut().change_all(range.clone(), |record| record.barrier = to);
         set(BarrierBytes::No);
         let free = self.check_in_flight(access, by, address, range.clone());
         self.note_write(by, address, range.clone(), free, |_, _| true);
@@ -569,12 +551,12 @@ impl SharedMemory {
     pub(crate) fn use_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
         let range = self.barrier(address)?;
         let start = range.start;
-        for (byte, known) in self.known.borrow().of(range) {
+        for (byte, record) in self.records.borrow().of(range) {
             let is_known = |made: &Access| {
                 made.is_seen_by(&by, &self.order)
                     || self.order.is_fenced(Space::Barriers, &by, made)
             };
-            if let Some(earlier) = known.history.last_write().filter(|made| !is_known(made)) {
+            if let Some(earlier) = record.history.last_write().filter(|made| !is_known(made)) {
                 let address = address + (byte - start) as u32;
                 self.note(by, self.race("read", address, "write", by, earlier), None);
             }
@@ -612,26 +594,26 @@ impl SharedMemory {
     ) -> Option<UnwrittenBytes> {
         let free = self.check_in_flight("read", by, address, range.clone());
         let mut unwritten = false;
-        self.known.borrow_mut().change(
+        self.records.borrow_mut().change(
             range.clone(),
             |_, _| true,
-            |byte, known| {
-                if known.live_barrier().is_some() {
+            |byte, record| {
+                if record.live_barrier().is_some() {
                     return;
                 }
-                unwritten |= !known.is_written();
-                known.history.read(reading, &self.order);
+                unwritten |= !record.is_written();
+                record.history.read(reading, &self.order);
                 // A race with a reduction is always an error, and one with a write by the same warp
                 // may be a warning.
-                let reduction = known
+                let reduction = record
                     .unseen_reduction(&by, None, &self.order)
                     .map(|earlier| ("reduction", earlier));
-                let write = || Some(("write", known.history.unseen_write(&by, &self.order)?));
+                let write = || Some(("write", record.history.unseen_write(&by, &self.order)?));
                 if let Some((other, earlier)) = reduction.or_else(write).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
                     let cause =
                         handover::landed(self.rank, &earlier).and_then(|(copy, signalled)| {
-                            let reads = known
+                            let reads = record
                                 .history
                                 .reads()
                                 .filter(|read| read.agent == by.agent && read.tick < by.tick);
@@ -644,13 +626,13 @@ impl SharedMemory {
                                 copy,
                                 signals: Some(signalled),
                             };
-                            conflict.of_read(read_at, is_group)
+                            conflict.cause_of_early_read(read_at, is_group)
                         });
                     self.note(by, self.race("read", address, other, by, earlier), cause);
                 }
             },
         );
-        if unwritten { self.known.borrow().unwritten(range) } else { None }
+        if unwritten { self.records.borrow().unwritten(range) } else { None }
     }
 
     /// Reports a read of unwritten bytes.
@@ -659,7 +641,7 @@ impl SharedMemory {
             let address = SHARED_BASE + first as u32;
             let misuse = Misuse::SharedUnwritten { address, bytes };
             let misuse = misuse.in_memory_of(self.rank, self.findings.rank(by));
-            let cause = handover::of_unwritten(self.rank, address, by);
+            let cause = handover::cause_before_first_phase(self.rank, address, by);
             self.findings.note_unwritten(by, misuse, cause, (self.rank, address));
         }
     }

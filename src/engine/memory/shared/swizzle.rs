@@ -83,8 +83,8 @@ impl SharedMemory {
         let byte = self.range("read", address, 1).ok()?;
         let swizzled = self.swizzles.copies.borrow();
         let copy = swizzled.iter().find(|copy| copy.to.contains(&byte.start))?;
-        let known = self.known.borrow();
-        let written = known.of(byte).next().and_then(|(_, known)| known.history.last_write());
+        let records = self.records.borrow();
+        let written = records.of(byte).next().and_then(|(_, record)| record.history.last_write());
         written
             .filter(|write| write.location == copy.location)
             .map(|_| (copy.swizzle, copy.location))
@@ -167,11 +167,12 @@ impl SharedMemory {
         if written.is_empty() {
             return;
         }
-        let known = self.known.borrow();
+        let records = self.records.borrow();
         let chunks = range.start / CHUNK_BYTES..range.end.div_ceil(CHUNK_BYTES);
         let wrong = written[chunks].iter().flatten().find(|(at, location)| {
             let [byte, plain] = [at.address, at.plain].map(|at| (at - SHARED_BASE) as usize);
-            let last = known.of(byte..byte + 1).find_map(|(_, known)| known.history.last_write());
+            let last =
+                records.of(byte..byte + 1).find_map(|(_, record)| record.history.last_write());
             swizzled(plain, read) != byte && last.is_some_and(|write| write.location == *location)
         });
         if let Some(&(InTile { address, swizzle: written, .. }, location)) = wrong {

@@ -1,0 +1,160 @@
+//! Finds the mistake with the number of arrivals at an mbarrier: a count that is too small, or a
+//! warp that arrives too often.
+
+use crate::engine::findings::{
+    Actor, BarrierPhase, Cause, EarlyEnd, Place, address_of, split_address,
+};
+use crate::engine::memory::race::Access;
+use crate::engine::warps::barrier_history::Arrived;
+use crate::engine::warps::block::ClusterState;
+use crate::engine::warps::handover::{Conflict, cluster_actor};
+use crate::engine::warps::mbarrier::Barrier;
+use std::vec::Vec;
+
+/// The rank of the block, and the address in it, of a barrier in a cause.
+pub(super) fn with_rank(address: u32) -> (usize, u32) {
+    let (rank, local) = split_address(address);
+    (rank.expect("a cause names the block of a barrier"), local)
+}
+
+/// The mistake of a warp that arrives at a barrier more often than a phase has arrivals.
+///
+/// If that warp starts the copies that signal the barrier, it did not wait for the phase of the
+/// last copy. Or it did, and that phase ended with too few arrivals.
+pub(super) fn runs_ahead(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+    agent: usize,
+) -> Option<Cause> {
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let (history, phase) = (&barrier.history, barrier.phase());
+    let is_first = |of: &Arrived| of.by.agent == agent && of.phase == phase;
+    let first = history.arrivals().find(is_first)?.by;
+    if !history.copiers.contains(&agent) {
+        return None;
+    }
+    drop(barriers);
+    // After the first arrival, or after the copy that belongs to it.
+    let signals = Some(BarrierPhase { barrier: address, phase });
+    let conflict = Conflict { rank, address, read: first, copy: first, signals };
+    let wait = match conflict.latest_wait(cluster, |wait| wait >= first.tick) {
+        // It has waited for the right phase: that phase may have ended too early.
+        Some(latest) if !latest.wait.again && latest.wait.phase.wrapping_add(1) > phase => {
+            return too_few(cluster, latest.awaited(), address_of(rank, address));
+        }
+        latest => latest.map(|latest| (latest.awaited(), cluster_actor(cluster, latest.wait.by))),
+    };
+    Some(Cause::RunsAhead {
+        barrier: address_of(rank, address),
+        phase,
+        first: cluster_actor(cluster, first),
+        wait,
+        release: None,
+    })
+}
+
+/// The mistake of a warp that arrives too often, if another warp misses a phase by that.
+/// `behind` phases have ended since the phase that warp `agent` waits for.
+pub(super) fn overrun(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+    agent: usize,
+    (behind, place): (u32, Place),
+) -> Option<Cause> {
+    let barriers = cluster.blocks[rank].barriers.try_borrow().ok()?;
+    let barrier = barriers.get(address)?;
+    let last = barrier.phase().wrapping_sub(1);
+    let waited = last.wrapping_sub(behind);
+    // A warp that has waited for the phase already is itself behind.
+    let is_first =
+        barrier.history.wait_of(agent).is_none_or(|wait| wait.phase.wrapping_add(1) == waited);
+    let arrival = barrier
+        .history
+        .arrivals()
+        .find(|of| of.phase == last && of.by.agent != agent)
+        .filter(|_| is_first)?;
+    let (warp, block) = cluster.blocks[0].findings.warp(agent);
+    Some(Cause::PhaseOverrun {
+        barrier: address_of(rank, address),
+        waited,
+        wait: Actor { block, warp, lane: None, place },
+        behind,
+        arrival: cluster_actor(cluster, arrival.by),
+    })
+}
+
+/// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.
+pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> Option<Cause> {
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let (history, of) = (&barrier.history, barrier.count());
+    let is_wrong = history.arrivals.len() > of as usize && !history.is_lowered;
+    let made = history.made.filter(|_| is_wrong)?;
+    let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
+    Some(Cause::Count {
+        barrier: address_of(rank, address),
+        of,
+        made: cluster_actor(cluster, made),
+        arrivals,
+        early: None,
+    })
+}
+
+/// The cause "this barrier has too small a count". Either more warps arrive than its count
+/// ([`wrong_count`]), or its phase `ended` completed while the copies that signal the barrier
+/// `copies` are in flight. In the second case, all arrivals came from readers that already wait for
+/// these copies, so the missing readers are in another block.
+pub(super) fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) -> Option<Cause> {
+    let ((rank, address), (of_copies, in_block)) = (with_rank(ended.barrier), with_rank(copies));
+    if let Some(cause) = wrong_count(cluster, rank, address) {
+        return Some(cause);
+    }
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let made = barrier.history.made?;
+    let running = cluster.blocks[of_copies].barriers.borrow().get(in_block)?.phase();
+    let arrivals: Vec<Access> =
+        barrier.history.arrivals().filter(|of| of.phase == ended.phase).map(|of| of.by).collect();
+    let waited = |by: &Access| {
+        let (block, _) = cluster.warp(by.agent);
+        let barriers = block.barriers.borrow();
+        let wait = barriers.get(in_block).and_then(|barrier| barrier.history.wait_of(by.agent));
+        wait.is_some_and(|wait| wait.phase == running)
+    };
+    if arrivals.is_empty() || !arrivals.iter().all(waited) {
+        return None;
+    }
+    if let Some(cause) = arrived_twice(cluster, ended, barrier) {
+        return Some(cause);
+    }
+    Some(Cause::Count {
+        barrier: address_of(rank, address),
+        of: barrier.count(),
+        made: cluster_actor(cluster, made),
+        arrivals: arrivals.into_iter().map(|by| cluster_actor(cluster, by)).collect(),
+        early: Some(EarlyEnd {
+            phase: ended.phase,
+            copies: BarrierPhase { barrier: copies, phase: running },
+        }),
+    })
+}
+
+/// The mistake of a lane that arrives more than once in a phase: it ends without others.
+pub(super) fn arrived_twice(
+    cluster: &ClusterState,
+    ended: BarrierPhase,
+    barrier: &Barrier,
+) -> Option<Cause> {
+    let mut twice = barrier.history.twice.iter();
+    let &(_, [first, again]) = twice.find(|(phase, _)| *phase == ended.phase)?;
+    Some(Cause::ArrivedTwice {
+        barrier: ended.barrier,
+        phase: ended.phase,
+        of: barrier.count(),
+        first: cluster_actor(cluster, first),
+        again: cluster_actor(cluster, again),
+    })
+}
