@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct LaunchId(u64);
 
 std::thread_local! {
-    /// The launch whose arguments this thread passes on, or whose block it simulates.
+    /// The launch of the block that this thread simulates; none outside of blocks.
     static CURRENT: Cell<LaunchId> = const { Cell::new(LaunchId(0)) };
     /// The launch whose arguments this thread binds. A kernel binds none: the buffer might not
     /// exist until the kernel's end.
@@ -30,8 +30,8 @@ impl LaunchId {
         CURRENT.replace(self)
     }
 
-    /// Stops the kernel if the thread does not belong to this launch, or there is none: outside of
-    /// launches, a handle may have the address of a buffer on a GPU.
+    /// Stops the kernel if the thread simulates no block of this launch. Outside of blocks, a
+    /// handle may have the address of a buffer on a GPU.
     #[track_caller]
     pub(crate) fn check(self, handle: &str) {
         if self != CURRENT.get() || self == LaunchId(0) {
@@ -54,7 +54,6 @@ fn refuse(handle: &str) -> ! {
 pub struct Binding {
     launch: LaunchId,
     previous: LaunchId,
-    previously_bound: LaunchId,
 }
 
 impl Binding {
@@ -62,18 +61,12 @@ impl Binding {
     pub fn begin() -> Self {
         static LAUNCHES: AtomicU64 = AtomicU64::new(1);
         let launch = LaunchId(LAUNCHES.fetch_add(1, Ordering::Relaxed));
-        Binding { launch, previous: launch.replace(), previously_bound: BINDING.replace(launch) }
+        Binding { launch, previous: BINDING.replace(launch) }
     }
 
-    /// Ends the binding. This thread may use the handles until it [leaves](Self::leave) the launch.
+    /// Ends the binding. Only the launch's blocks use the handles.
     pub fn bound(&self) {
-        BINDING.set(self.previously_bound);
-    }
-
-    /// Leaves the launch: only its blocks use the handles now. While this thread waits for them, it
-    /// may run jobs of others, in a block of another launch.
-    pub fn leave(&self) {
-        self.previous.replace();
+        BINDING.set(self.previous);
     }
 
     /// The launch.
@@ -85,6 +78,27 @@ impl Binding {
 impl Drop for Binding {
     fn drop(&mut self) {
         self.bound();
-        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Binding, LaunchId};
+
+    /// A panic hook, for example, runs while arguments are bound. It must not use their buffers,
+    /// which may be on a GPU.
+    #[test]
+    fn new_handles_are_refused_before_a_block_runs() {
+        let binding = Binding::begin();
+        let handle = LaunchId::of_new_handles();
+        assert!(handle == binding.launch());
+        let is_refused = || std::panic::catch_unwind(|| handle.check("a")).is_err();
+        assert!(is_refused());
+        binding.bound();
+        assert!(is_refused() && LaunchId::of_new_handles() != handle);
+        let previous = handle.replace();
+        handle.check("a");
+        previous.replace();
+        assert!(is_refused());
     }
 }

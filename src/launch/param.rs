@@ -275,7 +275,7 @@ macro_rules! slices {
                 $bind(device, host, name)
             }
             fn values(bound: $slice<'_, T>, into: &mut Params) {
-                into.push(bound.as_ptr() as u64);
+                into.push(bound.address());
                 into.push(bound.len() as u64);
             }
         }

@@ -93,7 +93,6 @@ fn with_launch<P: KernelParams>(
 ) {
     let mut params = Params::new();
     P::values(bound, &mut params);
-    binding.leave();
     // SAFETY: by the contract of `Device::launch`, the block is of this launch.
     let body = Body(|block: &Block<'_>| unsafe { (kernel.run)(block, bound) });
     launch(Launch {

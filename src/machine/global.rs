@@ -52,6 +52,12 @@ impl<T> RawSlice<T> {
         }
     }
 
+    /// The address of its first element, as a launch passes it on.
+    #[allow(dead_code, reason = "the host binds a kernel's parameters")]
+    pub(crate) fn address(self) -> u64 {
+        self.start.addr() as u64
+    }
+
     /// The address of its first element.
     #[inline]
     pub(crate) fn start(self) -> *mut T {

@@ -92,12 +92,13 @@ impl<const ROW: usize, const COL: usize> Coordinate for At<ROW, COL> {
 /// of the call.
 pub(crate) const fn check_known<C: Coordinate, W: Window>() {
     let Some((row, col)) = C::KNOWN else { return };
+    // No sums: release builds do not check a `const fn` for overflow, and 1 + `usize::MAX` is 0.
     assert!(
-        row + W::ROWS <= W::TILE_ROWS,
+        W::ROWS <= W::TILE_ROWS && row <= W::TILE_ROWS - W::ROWS,
         "out of range: the last row lies beyond the tile's rows"
     );
     assert!(
-        col + W::COLS <= W::TILE_COLS,
+        W::COLS <= W::TILE_COLS && col <= W::TILE_COLS - W::COLS,
         "out of range: the last column lies beyond the tile's columns"
     );
     assert!(

@@ -68,6 +68,12 @@ macro_rules! handle {
                 $handle { slice: RawSlice::new(start, len, name), _kernel: PhantomData }
             }
 
+            /// The address, as a launch passes it on.
+            #[allow(dead_code, reason = "the host binds a kernel's parameters")]
+            pub(crate) fn address(self) -> u64 {
+                self.slice.address()
+            }
+
             /// The number of elements.
             #[inline]
             pub const fn len(self) -> usize {
