@@ -32,5 +32,5 @@ pub use crate::mma::Mma;
 pub use crate::scope::{Block, ClusterBlock, Threads, Warp, WarpGroup};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use crate::sim::CheckedRun;
-pub use crate::sync::{Barrier, BarrierMemory, Phase, PipelineState};
+pub use crate::sync::{Barrier, BarrierMemory, NamedBarrier, Phase, PipelineState};
 pub use crate::{KernelArgs, kernel};

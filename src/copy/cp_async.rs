@@ -151,8 +151,8 @@ where
         Self::copy_some(lane, tile, at, from, index, BYTES / size_of::<T>());
     }
 
-    /// Like [`copy`](Self::copy), for the first `count` elements; the rest of the `BYTES` becomes
-    /// zero.
+    /// Like [`copy`](Self::copy), for the first `count` elements, or all if there are fewer; the
+    /// rest of the `BYTES` becomes zero.
     ///
     /// With `count` 0 nothing is read, and `index` is ignored. Otherwise memcheck (CUDA 13.0) takes
     /// all `BYTES` for read, and reports those beyond an allocation. The hardware makes them zero.
@@ -304,7 +304,7 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     /// Like [`copy_async`](Self::copy_async), for a matrix that may end within the tile.
     ///
     /// `source(row, col)` is the index of the first element of 16 bytes, and how many elements to
-    /// copy. The rest of the 16 bytes becomes zero. Needs sm_80.
+    /// copy, at most those of 16 bytes. The rest of the 16 bytes becomes zero. Needs sm_80.
     #[inline]
     #[track_caller]
     pub fn copy_async_some(

@@ -79,7 +79,7 @@ pub use findings::{
 };
 #[doc(hidden)]
 pub use findings::{NameByte, SharedField, SharedName, name_fields};
-pub use memory::{SHARED_BASE, mark_unwritten};
+pub use memory::{SHARED_BASE, mark_unwritten, unwritten::unwritten};
 pub use record::{BytesMoved, Executed, Profile, SharedSite, Trace, TraceEvent};
 pub use warps::{WaitingLanes, WarpOfBlock};
 

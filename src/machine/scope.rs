@@ -137,7 +137,8 @@ impl<'k> BlockRef<'k> {
     /// Synchronises `threads` threads of the block at a named barrier.
     ///
     /// # Safety
-    /// The warp is converged, and no other threads use the barrier.
+    /// The warp is converged. The simulator reports warps that are counted twice or in place of
+    /// others; on a GPU a barrier may then end early, or never.
     #[inline]
     pub(crate) unsafe fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         #[cfg(target_arch = "nvptx64")]
@@ -148,6 +149,22 @@ impl<'k> BlockRef<'k> {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         self.simulated.sync_named(site, barrier, threads);
+    }
+
+    /// Counts the warp's threads at a named barrier, without waiting.
+    ///
+    /// # Safety
+    /// As for [`sync_named`](Self::sync_named).
+    #[inline]
+    pub(crate) unsafe fn arrive_named(self, site: Site, barrier: u32, threads: u32) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let _ = site;
+            raw::bar_arrive_threads(barrier, threads);
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        self.simulated.arrive_named(site, barrier, threads);
     }
 
     /// Synchronises the lanes of the warp.

@@ -42,6 +42,7 @@ pub use crate::engine::{
     Cause, ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Executed, Finding, Memory, Mistake,
     Misuse, PHASE_BEFORE_FIRST, PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite,
     SimError, Trace, TraceEvent, Uncovered, WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
+    unwritten,
 };
 #[doc(hidden)]
 pub use crate::engine::{MmaArithmetic, NameByte, SharedField, SharedName, name_fields};

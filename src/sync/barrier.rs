@@ -171,6 +171,11 @@ impl Arrival {
 }
 
 /// The number of a barrier's phase, from 0.
+///
+/// It is a count, not a parity as in CUDA and PTX, although the instruction takes the parity. A
+/// kernel that toggles a bit waits for phases 0, 1, 0, .. here, and the simulator reports the third
+/// wait. [`wait`](Barrier::wait) returns the next phase, and a
+/// [`PipelineState`](super::PipelineState) keeps it for a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase(pub(super) u32);
 

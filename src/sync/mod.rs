@@ -1,4 +1,4 @@
-//! Barriers in shared memory (`mbarrier`), their phases, and rings of them.
+//! Barriers in shared memory (`mbarrier`), their phases, and rings of them; named barriers (`bar`).
 //!
 //! A barrier counts arrivals and the bytes of copies. A phase ends when all have come. Warps wait
 //! for a phase.
@@ -11,10 +11,12 @@
 //! | [`BarrierRing`] | a barrier for each stage of a pipeline |
 //! | [`PipelineState`] | the state of a pipeline: stage and phase |
 //! | [`BarrierToken`] | the token of a test of a barrier that does not block |
+//! | [`NamedBarrier`] | a barrier for some of a block's warps, without shared memory |
 //! | [`PeerBarrier`], [`PeerBarrierRing`] | barriers of another block of the cluster |
 //!
-//! Barriers need sm_90. The copies that complete bytes on them are in [`copy`](crate::copy), and
-//! the barriers of a whole block, warpgroup or cluster in [`scope`](crate::scope).
+//! Barriers need sm_90, but for `NamedBarrier`, which each GPU has. The copies that complete bytes
+//! on them are in [`copy`](crate::copy), and the barriers of a whole block, warpgroup or cluster in
+//! [`scope`](crate::scope).
 //!
 //! ```
 //! use ptx_matrix::prelude::*;
@@ -44,11 +46,13 @@
 //! ```
 
 mod barrier;
+mod named;
 mod peer;
 mod ring;
 mod token;
 
 pub use barrier::{Arrival, Barrier, BarrierMemory, Phase};
+pub use named::NamedBarrier;
 pub use peer::{PeerBarrier, PeerBarrierRing};
 pub use ring::{BarrierRing, PipelineState};
 pub use token::BarrierToken;

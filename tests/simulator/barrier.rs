@@ -211,3 +211,94 @@ fn named_barrier_of_two_groups_needs_an_order() {
         assert!(text.starts_with(title) && text.contains("a number of its own"), "{text}");
     }
 }
+
+/// Two warps use a row in turn, each in two rounds. Each waits for its own barrier, and arrives at
+/// the other's. `how` selects a mistake.
+#[kernel(threads = 64)]
+fn in_turn(block: &Block, #[shared] row: SharedTile<u32, 1, 32>, d: GlobalMut<u32>, how: u32) {
+    let warp = block.warp();
+    let own = NamedBarrier::new(warp.index(), 64);
+    let other = NamedBarrier::new(1 - warp.index(), 64);
+    if warp.index() == 1 {
+        row.fill(warp, |_, _| 0);
+        other.arrive(warp); // <- first turn
+        if how == 1 {
+            other.arrive(warp); // <- arrives twice
+        }
+    }
+    for round in 0..2 {
+        if how != 2 {
+            own.sync(warp); // <- waits for its turn
+        }
+        let number = warp.index() as u32;
+        let add = || {
+            warp.each(|lane| {
+                let sum = row.get(lane, (0, lane.id()));
+                row.set((0, lane.id()), sum.wrapping_mul(3) + number);
+            });
+        };
+        if how != 3 {
+            add();
+        }
+        let is_last = warp.index() == 1 && round == 1;
+        if !is_last && (how != 4 || round == 0) {
+            other.arrive(warp);
+        }
+        if how == 3 {
+            add();
+        }
+    }
+    if warp.index() == 1 {
+        row.for_each(warp, |_, col, sum| d.set(col, sum));
+    }
+}
+
+#[test]
+fn warps_that_arrive_at_named_barriers_take_turns() {
+    let mut d = [0; 32];
+    in_turn::launch(&Simulator::new(0).schedules(100), 1, &mut d, 0).check();
+    assert_eq!(d, [10; 32], "((0 * 3) * 3 + 1) * 3 * 3 + 1");
+}
+
+#[test]
+fn wrong_turns_at_named_barriers_are_errors() {
+    for seed in 0..16 {
+        let find = |how| in_turn::launch(&Simulator::new(seed), 1, &mut [0; 32], how).unwrap_err();
+        let error = find(1);
+        match &error.misuse {
+            Misuse::NamedBarrierTwice { barrier: 9, place } => {
+                assert_eq!(place.line, line_of("first turn").1);
+            }
+            // The first warp has waited in between.
+            Misuse::NamedBarrierShared { barrier: 9, warps, .. } => assert_eq!(warps[..], [0]),
+            _ => panic!("{error}"),
+        }
+        assert_eq!(error.place.as_ref().unwrap().line, line_of("arrives twice").1, "{error}");
+        for how in [2, 3] {
+            let error = find(how);
+            let is_expected = |misuse: &Misuse| {
+                matches!(misuse, Misuse::Race { .. } | Misuse::SharedUnwritten { .. })
+            };
+            assert!(error.findings().iter().any(|found| is_expected(&found.misuse)), "{error}");
+        }
+        let error = find(4);
+        assert_at(&error, "waits for its turn", (0, 0, 0), None, None);
+        let title = "error: deadlock: warp 1 waits at named barrier 10, to which 32 of 64 threads \
+            have come\n";
+        assert!(error.to_string().starts_with(title), "{error}");
+    }
+}
+
+/// A barrier at which all arrive is complete, and nobody has to wait.
+#[kernel(threads = 64)]
+fn all_arrive(block: &Block) {
+    let barrier = NamedBarrier::new(0, 64);
+    barrier.arrive(block.warp());
+    block.sync();
+    barrier.sync(block.warp());
+}
+
+#[test]
+fn arrivals_alone_complete_a_phase() {
+    all_arrive::launch(&Simulator::new(0).schedules(16), 1).check();
+}

@@ -240,11 +240,13 @@ fn access_to_a_store_in_flight_is_an_error() {
     }
     for wait in [1, 2] {
         let error = run(wait, 2).unwrap_err();
-        let Misuse::StoreInFlight { access: "read", place, .. } = &error.misuse else {
+        let Misuse::StoreInFlight { access: "read", place, has_read, .. } = &error.misuse else {
             panic!("{error}")
         };
         assert_place(place, "started");
         assert_at(&error, "read back", (0, 0, 0), 0, Some(0));
+        assert_eq!(*has_read, wait == 2, "the lane has waited by `wait_read`");
+        assert_eq!(error.to_string().contains("use `wait`"), wait == 2, "{error}");
     }
     let error = run(1, 0).unwrap_err();
     assert_eq!(error.misuse, Misuse::BulkUnfinished);

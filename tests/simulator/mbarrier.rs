@@ -404,7 +404,7 @@ fn wait_for_a_future_phase_is_an_error() {
     }
     let text = early::simulate(1, 0, 1, 0).unwrap_err().to_string();
     assert!(
-        text.contains("is waited for too early: it is 1 phase short of the one that is to end"),
+        text.contains("is waited for too early: 1 phase before the awaited one has not ended"),
         "{text}"
     );
 }

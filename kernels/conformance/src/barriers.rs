@@ -1,4 +1,5 @@
 //! `mbarrier`: every form by a script; rows passed through a pipeline; and every way to wait.
+//! `bar`: rows passed through named barriers.
 
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
@@ -133,6 +134,31 @@ pub fn barrier_stages(
     let arrivals = warp.each(|lane| all.arrive(lane));
     all.wait_behind(warp, &arrivals);
     all.invalidate(block);
+}
+
+/// One warp reads a matrix of 64 columns row by row. Three warps wait for each row, and each writes
+/// a row of its own: the row times the warp's number. Two named barriers order them.
+#[kernel(threads = 128)]
+pub fn named_barriers(
+    block: &Block,
+    #[shared] row: SharedTile<u32, 1, 64>,
+    a: Global<u32>,
+    out: GlobalMut<u32>,
+) {
+    let (full, empty) = (NamedBarrier::new(0, 128), NamedBarrier::new(6, 128));
+    let (warp, number) = (block.warp(), block.warp().index());
+    for at in 0..a.len() / 64 {
+        if number == 0 {
+            row.fill(warp, |_, col| a.get(at * 64 + col));
+            full.arrive(warp);
+            empty.sync(warp);
+        } else {
+            full.sync(warp);
+            let first = (at * 3 + number - 1) * 64;
+            row.for_each(warp, |_, col, value| out.set(first + (col ^ 33), value * number as u32));
+            empty.arrive(warp);
+        }
+    }
 }
 
 /// Ways to wait in `barrier_waits`.

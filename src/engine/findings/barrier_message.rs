@@ -65,8 +65,9 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         }
         BarrierMisuse::PhaseAhead { ahead } => {
             format!(
-                "is waited for too early: it is {ahead} {} short of the one that is to end",
-                phases(ahead)
+                "is waited for too early: {ahead} {} before the awaited one {} not ended",
+                phases(ahead),
+                if ahead == 1 { "has" } else { "have" }
             )
         }
     }

@@ -162,6 +162,11 @@ impl Misuse {
                  count all their threads"
                     .into()
             }
+            Misuse::NamedBarrierTwice { .. } => {
+                "before the warp comes again, let it wait for something that the barrier's other \
+                 warps do after it, such as their arrival at a second barrier"
+                    .into()
+            }
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
                 "commit the `wgmma`, wait for its group, and use the registers behind that".into()
@@ -284,6 +289,11 @@ impl Misuse {
                  a barrier of this block, and write behind that"
                     .into()
             }
+            Misuse::StoreInFlight { has_read: true, .. } => {
+                "`wait_read` waits until the copy has read shared memory, not until it has written \
+                 global memory: use `wait`"
+                    .into()
+            }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
                 "the lane that started the copy must commit it and wait for its group; others need \
                  a `sync` or a barrier behind that"
@@ -298,8 +308,8 @@ impl Misuse {
                     .into()
             }
             Misuse::ProxyFence { after_wait: true, .. } => {
-                "put `fence_for_bulk` of the warp behind the wait for the store, in the block that \
-                 has the tile: a fence of another block is for its own shared memory"
+                "put `fence_for_bulk` of the warp behind the wait for the store or copy, in the \
+                 block that has the tile: an earlier fence, or one of another block, is not for it"
                     .into()
             }
             Misuse::ProxyFence { .. } => {
@@ -350,7 +360,9 @@ fn awaited_help(awaited: Awaited, names: Namer) -> String {
     match awaited {
         Awaited::Sync => "every warp of a block must come to `sync` equally often".into(),
         Awaited::Named { .. } => {
-            "as many threads must come to a named barrier as it is told, equally often".into()
+            "let the missing warps arrive at the named barrier in each phase, 32 threads each; or \
+             give it fewer threads"
+                .into()
         }
         Awaited::Cluster { .. } => {
             "every warp of a cluster's blocks that has not ended must come to its barrier equally \

@@ -430,6 +430,9 @@ impl Misuse {
                     self::warps(warps.iter().map(|&warp| (None, warp)).collect())
                 )
             }
+            Misuse::NamedBarrierTwice { barrier, .. } => {
+                write!(f, "a warp comes to named barrier {barrier} twice before it is complete")
+            }
             Misuse::Trap => f.write_str("the kernel trapped"),
             Misuse::Panic { message } => write!(f, "the kernel panicked: {message}"),
             Misuse::Launch { message } => f.write_str(message),
@@ -471,11 +474,11 @@ fn deadlock(
     let who = warps(group);
     match first.awaited {
         Awaited::Sync => write!(f, "deadlock: {who} {waits} at a `sync` that not all warps reach"),
-        Awaited::Named { barrier, threads } => {
+        Awaited::Named { barrier, threads, arrived } => {
             write!(
                 f,
-                "deadlock: {who} {waits} at named barrier {barrier}, to which fewer than {threads} \
-                 threads come"
+                "deadlock: {who} {waits} at named barrier {barrier}, to which {arrived} of \
+                 {threads} threads have come"
             )
         }
         Awaited::Cluster { lacking } => {

@@ -175,6 +175,8 @@ pub enum Awaited {
         barrier: u32,
         /// The barrier's number of threads.
         threads: u32,
+        /// The threads that have come.
+        arrived: u32,
     },
     /// All warps of the cluster that are still running reach the cluster's barrier.
     Cluster {
@@ -506,6 +508,8 @@ pub enum Misuse {
         index: usize,
         /// The line that started the copy.
         place: Place,
+        /// Whether the lane has waited until the copy has read shared memory, and no longer.
+        has_read: bool,
     },
     /// A bulk copy accesses memory that ordinary stores wrote, without a proxy fence in between.
     ProxyFence {
@@ -841,15 +845,23 @@ pub enum Misuse {
         /// The number of threads for which other warps wait there.
         others: Option<u32>,
     },
-    /// A warp comes to a named barrier that other warps have passed, and nothing orders it behind
+    /// A warp comes to a named barrier that other warps have completed, and nothing orders it after
     /// them. A barrier counts threads, whichever they are: on a GPU the warp may come first, and
     /// complete the barrier in place of one of these warps.
     NamedBarrierShared {
         /// The barrier's number.
         barrier: u32,
-        /// The warps that have passed it.
+        /// The other warps that have completed it.
         warps: Vec<usize>,
         /// The line at which one of them came to it.
+        place: Place,
+    },
+    /// A warp comes to a named barrier again before the barrier is complete. It has not waited
+    /// there: it arrived, and counts twice.
+    NamedBarrierTwice {
+        /// The barrier's number.
+        barrier: u32,
+        /// The line of its first arrival.
         place: Place,
     },
     /// The kernel executed `trap`.

@@ -113,6 +113,9 @@ impl Finding {
             Misuse::BarrierInFlight { place, .. } => {
                 write!(f, "\n   = the copy, or the arrival that waits for it, is at {place}")?
             }
+            Misuse::NamedBarrierTwice { place, .. } => {
+                write!(f, "\n   = it first arrived at {place}")?
+            }
             Misuse::NamedBarrierShared { place, .. } => {
                 write!(f, "\n   = the others came to it at {place}")?
             }
@@ -200,8 +203,12 @@ fn waits(
                 };
                 write!(f, " at {place}: {lacking} {come} not come to its barrier")?;
             }
-            Awaited::Named { barrier, threads } => {
-                write!(f, " at {place}, at barrier {barrier}, which {threads} threads come to")?;
+            Awaited::Named { barrier, threads, arrived } => {
+                write!(
+                    f,
+                    " at {place}, at named barrier {barrier}: {arrived} of {threads} threads have \
+                     come"
+                )?;
             }
             Awaited::WarpGroup { group } => {
                 write!(

@@ -613,6 +613,15 @@ pub(crate) fn wait(site: Site, form: &'static str, newest: usize, read: bool) {
     });
 }
 
+/// Whether a lane of the block has waited for the reads of this copy, and not for its writes.
+pub(crate) fn has_read(block: &BlockState, started: &Access) -> bool {
+    let Ok(bulk) = block.bulk.try_borrow() else { return false };
+    let is_it = |store: &Store| {
+        store.started.is_by_author_of(started) && store.started.tick == started.tick
+    };
+    bulk.stores.values().any(|of| of.in_flight.iter().take(of.read).any(is_it))
+}
+
 /// Ends the block. Copies to global memory land, but no other block of the cluster can know that.
 /// Copies that still use its shared memory are a misuse.
 pub(crate) fn end(block: &BlockState) {

@@ -6,6 +6,7 @@
 //! The blocks of a cluster share their writes and count as one block here. Reductions by several
 //! blocks do not race with each other: they are applied at that time, in the order of the blocks.
 
+use crate::engine::memory::bulk;
 use crate::engine::{
     findings::{Agent, Finding, Found, Memory, Misuse},
     memory::{
@@ -376,7 +377,7 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
         let mut global = block.global.borrow_mut();
         let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight("read", element, copy));
+            block.findings.note(by, store_in_flight(block, "read", element, copy));
         }
         if let Some(earlier) = accessed.history.read(by, &block.order) {
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
@@ -442,7 +443,7 @@ pub(crate) fn write_global(
         let mut global = block.global.borrow_mut();
         let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight("write", element, copy));
+            block.findings.note(by, store_in_flight(block, "write", element, copy));
         }
         // After a reduction, every write counts as a change.
         let changes = !accessed.reduced().is_empty()
@@ -475,7 +476,7 @@ pub(crate) fn reduce(
         let class = Some(reduction.class());
         let (accessed, copy) = global.with_conflict(address, element, class);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight("reduction", element, copy));
+            block.findings.note(by, store_in_flight(block, "reduction", element, copy));
         }
         let beside = accessed.history.beside(&by, &block.order);
         let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
@@ -511,7 +512,7 @@ pub(crate) fn start_store(
         let (accessed, other) = global.with_conflict(address, element, reduces);
         if let Some(other) = other.filter(|_| !is_beside_copy) {
             is_beside_copy = true;
-            block.findings.note(started, store_in_flight(access, element, other));
+            block.findings.note(started, store_in_flight(block, access, element, other));
         }
         accessed.in_flight.push_back(number);
         if is_raced {
@@ -589,9 +590,15 @@ fn read_or_write(wrote: bool) -> &'static str {
 }
 
 /// An access to an element with a copy in flight.
-fn store_in_flight(access: &'static str, of: ElementOf, started: Access) -> Misuse {
+fn store_in_flight(
+    block: &BlockState,
+    access: &'static str,
+    of: ElementOf,
+    started: Access,
+) -> Misuse {
     let ElementOf { name, index } = of;
-    Misuse::StoreInFlight { access, name, index, place: started.location.into() }
+    let place = started.location.into();
+    Misuse::StoreInFlight { access, name, index, place, has_read: bulk::has_read(block, &started) }
 }
 
 /// The race of an access with an earlier one of another thread in the cluster.

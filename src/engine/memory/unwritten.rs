@@ -58,7 +58,8 @@ fn marked_mut() -> RwLockWriteGuard<'static, BTreeMap<usize, Marked>> {
 /// Marks a buffer as unwritten, like freshly allocated memory of a GPU.
 ///
 /// The buffer gets arbitrary contents. The simulator reports a kernel that reads an element which
-/// neither a kernel nor the host has written before.
+/// neither a kernel nor the host has written before. Reads by the host are not reported:
+/// [`unwritten`] returns the elements that are still unwritten.
 ///
 /// The host's writes are recognised by their bytes. So up to seven unwritten bytes between written
 /// ones count as written. So do unwritten elements of less than four bytes next to written ones.
@@ -110,6 +111,36 @@ pub fn mark_unwritten<T: Pod>(buffer: &mut [T]) {
     let unwritten = RangeSet::from_iter([addresses.clone()]);
     marked.insert(addresses.start, Marked { bytes: bytes.to_vec(), unwritten });
     ANY.store(true, Ordering::Release);
+}
+
+/// Returns the elements of a marked buffer that neither a kernel nor the host has written since
+/// [`mark_unwritten`]. A test of a kernel's output asks for them, because the simulator reports
+/// only reads by kernels.
+///
+/// ```
+/// use ptx_matrix::{prelude::*, sim};
+///
+/// /// Copies 32 elements for each block.
+/// #[kernel(threads = 32)]
+/// fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
+///     let first = block.index().x as usize * 32;
+///     block.warp().each(|lane| d.set(first + lane.id(), a.get(first + lane.id())));
+/// }
+///
+/// let a = [7; 96];
+/// let mut d = [0; 96];
+/// sim::mark_unwritten(&mut d);
+/// copy::simulate(2, &a, &mut d).check(); // One block is missing.
+/// assert_eq!(sim::unwritten(&d), Vec::from_iter(64..96));
+/// copy::simulate(3, &a, &mut d).check();
+/// assert!(sim::unwritten(&d).is_empty());
+/// ```
+pub fn unwritten<T: Pod>(buffer: &[T]) -> Vec<usize> {
+    launched_with(buffer);
+    let address = |index: usize| (&raw const buffer[index]).addr();
+    (0..buffer.len())
+        .filter(|&index| contains(address(index)..address(index) + size_of::<T>()))
+        .collect()
 }
 
 /// The pattern byte of an unwritten address. Neighbours differ, so that no number matches by
@@ -225,15 +256,6 @@ pub(crate) fn wrote<'b>(written: impl Iterator<Item = (usize, &'b [u8])>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The elements of a launched buffer that count as unwritten.
-    fn unwritten<T: Pod>(buffer: &[T]) -> Vec<usize> {
-        launched_with(buffer);
-        let address = |index: usize| (&raw const buffer[index]).addr();
-        (0..buffer.len())
-            .filter(|&index| contains(address(index)..address(index) + size_of::<T>()))
-            .collect()
-    }
 
     #[test]
     fn what_the_host_writes_is_written() {

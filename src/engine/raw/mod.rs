@@ -17,7 +17,7 @@ use crate::engine::{
     },
     record::{Traffic, note_collective, note_reduction},
     warps::{
-        block::BlockState,
+        block::{BlockState, WarpOfBlock},
         context::{current_lane, fail, with_block, with_cluster},
         divergence::BAR_WARP_SYNC,
         lanes::collective,
@@ -161,12 +161,27 @@ pub(crate) fn sync_block() {
 /// `bar.sync` of a named barrier, for a part of the block's threads.
 #[track_caller]
 pub(crate) fn sync_named(barrier: u32, threads: u32) {
-    let form = "bar.sync";
-    collective(Site::here(), form, (barrier, threads), move |warp, site, operands| {
-        if operands.array().iter().any(|&of_lane| of_lane != (barrier, threads)) {
+    at_named("bar.sync", (barrier, threads), |warp, site, (barrier, threads)| {
+        warp.sync_named(site, barrier, threads);
+    });
+}
+
+/// `bar.arrive`.
+#[track_caller]
+pub(crate) fn arrive_named(barrier: u32, threads: u32) {
+    at_named("bar.arrive", (barrier, threads), |warp, site, (barrier, threads)| {
+        warp.arrive_named(site, barrier, threads);
+    });
+}
+
+/// Executes an instruction of a named barrier, whose operands are equal in all lanes.
+#[track_caller]
+fn at_named(form: &'static str, at: (u32, u32), execute: fn(WarpOfBlock<'_>, Site, (u32, u32))) {
+    collective(Site::here(), form, at, move |warp, site, operands| {
+        if operands.array().iter().any(|&of_lane| of_lane != at) {
             fail(site, Misuse::OperandsDiffer { form });
         }
-        warp.sync_named(site, barrier, threads);
+        execute(warp, site, at);
         PerLane::splat(())
     });
 }

@@ -15,11 +15,12 @@ use crate::engine::{
         shared::SharedMemory,
         slices::Slices,
     },
-    record::{Recorded, Recorder, note_sync},
+    record::{Recorded, Recorder, note_collective, note_sync},
     warps::{
         cluster::ClusterBarrier,
         context::{current_lane, fail},
         mbarrier::{Barriers, PhaseWait},
+        named_barrier::{self, NamedBarriers},
         polling::VainTurns,
         registers::RegisterPool,
         stack,
@@ -34,9 +35,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::vec;
 use std::vec::Vec;
-
-/// The number of named barriers that a block has, with that of `sync`, which is number 0.
-const NAMED_BARRIERS: usize = 16;
 
 /// The state that the warps of a block share.
 pub(crate) struct BlockState {
@@ -72,10 +70,7 @@ pub(crate) struct BlockState {
     closures: RefCell<Vec<u8>>,
     /// Accesses of the running lane in its section; the count saturates.
     accesses: Cell<u8>,
-    /// The threads for which warps wait at each named barrier; 0 if none waits.
-    named: Cell<[u32; NAMED_BARRIERS]>,
-    /// The warps that passed each named barrier last, as they came to it.
-    passed: RefCell<[Vec<Access>; NAMED_BARRIERS]>,
+    pub(crate) named: RefCell<NamedBarriers>,
     /// Whether a lane was found to exceed local memory. This is reported once.
     is_deep: Cell<bool>,
     /// Number of reads of the clock.
@@ -190,55 +185,11 @@ impl BlockState {
         self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()), location);
     }
 
-    /// Checks the operands of a named barrier, to which a warp comes.
-    fn come_to_named(&self, barrier: u32, threads: u32) -> Result<(), Misuse> {
-        let mut named = self.named.get();
-        let misuse = |others| Misuse::NamedBarrier { barrier, threads, others };
-        let of_barrier = named.get_mut(barrier as usize).filter(|_| barrier > 0);
-        let waiting = of_barrier.ok_or(misuse(None))?;
-        if threads == 0 || !threads.is_multiple_of(LANES as u32) {
-            return Err(misuse(None));
-        }
-        if *waiting != 0 && *waiting != threads {
-            return Err(misuse(Some(*waiting)));
-        }
-        *waiting = threads;
-        self.named.set(named);
-        Ok(())
-    }
-
-    /// Reports a warp that comes to a named barrier which others have passed, if nothing orders it
-    /// behind them: on a GPU it may come before them, and be counted among them.
-    fn check_passed(&self, by: Access, barrier: u32) {
-        let passed = &self.passed.borrow()[barrier as usize];
-        let is_known = |other: &Access| other.agent == by.agent || self.order.has_come(&by, other);
-        let is_among_them = passed.iter().any(|other| other.agent == by.agent);
-        if let Some(other) = passed.iter().find(|other| !is_among_them && !is_known(other)) {
-            let warps = passed.iter().map(|other| self.findings.warp(other.agent).0).collect();
-            let place = other.location.into();
-            self.findings.note(by, Misuse::NamedBarrierShared { barrier, warps, place });
-        }
-    }
-
-    /// These warps have reached their named barrier, each at this line.
-    pub(crate) fn pass_named(&self, barrier: u32, warps: &[(usize, &'static Location<'static>)]) {
-        let mut named = self.named.get();
-        named[barrier as usize] = 0;
-        self.named.set(named);
-        let agents: Vec<usize> = warps.iter().map(|&(warp, _)| self.agent_of(warp)).collect();
-        let came = warps.iter().zip(&agents).map(|(&(_, location), &agent)| Access {
-            agent,
-            by: Lanes::Each,
-            closure: NO_CLOSURE,
-            before: 0,
-            epoch: self.epoch.get(),
-            warp_epoch: 0,
-            tick: self.order.tick(agent),
-            location,
-        });
-        self.passed.borrow_mut()[barrier as usize] = came.collect();
-        self.order.sync_warps(&agents);
-        warps.iter().for_each(|&(warp, _)| self.warp_epochs.borrow_mut()[warp] += 1);
+    /// These warps have passed a barrier of their own.
+    pub(crate) fn pass_warp_syncs(&self, agents: Vec<usize>) {
+        let first = self.agent_of(0);
+        let mut epochs = self.warp_epochs.borrow_mut();
+        agents.into_iter().for_each(|agent| epochs[agent - first] += 1);
     }
 }
 
@@ -290,8 +241,7 @@ impl ClusterState {
             warp_epochs: RefCell::new(vec![0; warps]),
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
             accesses: Cell::new(0),
-            named: Cell::default(),
-            passed: RefCell::default(),
+            named: RefCell::default(),
             is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),
@@ -354,8 +304,8 @@ pub(crate) fn indices(Grid { x, y, z }: Grid) -> impl Iterator<Item = Grid> {
 pub(crate) enum Waiting {
     /// All warps of the block reach this `sync`.
     Sync(&'static Location<'static>),
-    /// This many threads reach a named barrier.
-    Named { barrier: u32, threads: u32, location: &'static Location<'static> },
+    /// This phase of a named barrier is complete: as many threads have come.
+    Named { barrier: u32, phase: u32, threads: u32, location: &'static Location<'static> },
     /// One of these phases ends.
     Phases(Vec<PhaseWait>),
     /// All warps of the cluster reach its barrier this many times.
@@ -418,16 +368,28 @@ impl WarpOfBlock<'_> {
         self.yielder.suspend(Waiting::Sync(site.location));
     }
 
-    /// Waits until this many threads of the block wait at this named barrier.
+    /// Waits until this many threads of the block have come to this named barrier.
     pub(crate) fn sync_named(self, site: Site, barrier: u32, threads: u32) {
         if !std::thread::panicking() {
-            let come = self.state.come_to_named(barrier, threads);
-            come.unwrap_or_else(|misuse| fail(site, misuse));
-            self.state.order.start_clocks();
-            self.state.check_passed(self.state.access_by(Lanes::Each, site), barrier);
+            let phase = self.come_to_named(site, barrier, threads, true);
             note_sync(site);
-            self.yielder.suspend(Waiting::Named { barrier, threads, location: site.location });
+            let location = site.location;
+            self.yielder.suspend(Waiting::Named { barrier, phase, threads, location });
         }
+    }
+
+    /// Counts this warp's threads at this named barrier, without waiting.
+    pub(crate) fn arrive_named(self, site: Site, barrier: u32, threads: u32) {
+        if !std::thread::panicking() {
+            self.come_to_named(site, barrier, threads, false);
+            note_collective(site, "bar.arrive");
+        }
+    }
+
+    fn come_to_named(self, site: Site, barrier: u32, threads: u32, waits: bool) -> u32 {
+        let by = self.state.access_by(Lanes::Each, site);
+        named_barrier::come(self.state, by, barrier, threads, waits)
+            .unwrap_or_else(|misuse| fail(site, misuse))
     }
 
     /// Lets other warps run until the wait is over.

@@ -76,8 +76,10 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
         };
         match progress {
             Progress::Waiting(Waiting::Sync(location)) => waits(location, Awaited::Sync),
-            Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
-                waits(location, Awaited::Named { barrier: *barrier, threads: *threads });
+            Progress::Waiting(Waiting::Named { barrier, threads, location, .. }) => {
+                let (barrier, threads) = (*barrier, *threads);
+                let arrived = state.named.borrow().threads(barrier);
+                waits(location, Awaited::Named { barrier, threads, arrived });
             }
             Progress::Waiting(Waiting::Cluster { location, .. }) => {
                 let lacking = cluster.barrier.borrow().lacking().count();

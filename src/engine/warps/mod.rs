@@ -6,7 +6,9 @@
 //! | `lanes.rs` | the lanes of a lane closure; collectives that lanes reach separately |
 //! | `context.rs` | the running block, warp and lane of this thread |
 //! | `block.rs` | the state of a block and of a cluster |
-//! | `cluster.rs`, `mbarrier.rs`, `registers.rs` | `barrier.cluster`, mbarriers, `setmaxnreg` |
+//! | `named_barrier.rs`, `cluster.rs` | `bar` with a number of threads, `barrier.cluster` |
+//! | `mbarrier.rs` | mbarriers |
+//! | `registers.rs` | `setmaxnreg` |
 //! | `divergence.rs` | lanes that diverge |
 //! | `phase_order.rs` | operations on mbarriers that may belong to another phase |
 //! | `deadlock.rs`, `polling.rs` | waits without end, loops without end |
@@ -28,6 +30,7 @@ pub(crate) mod divergence;
 pub(crate) mod handover;
 pub(crate) mod lanes;
 pub(crate) mod mbarrier;
+mod named_barrier;
 mod phase_order;
 pub(crate) mod polling;
 pub(crate) mod registers;

@@ -16,8 +16,6 @@ use crate::engine::warps::registers;
 use crate::engine::warps::stack::{self, StackOf};
 use crate::engine::wgmma;
 use crate::lane::Grid;
-use crate::lane::LANES;
-use core::panic::Location;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::any::Any;
@@ -81,7 +79,10 @@ impl Progress {
             Progress::Waiting(Waiting::Registers { warp, count, .. }) => {
                 state.registers.borrow().has(*warp, *count)
             }
-            Progress::Waiting(Waiting::Sync(_) | Waiting::Named { .. }) | Progress::Ended => false,
+            Progress::Waiting(Waiting::Named { barrier, phase, .. }) => {
+                state.named.borrow().is_complete(*barrier, *phase)
+            }
+            Progress::Waiting(Waiting::Sync(_)) | Progress::Ended => false,
         }
     }
 
@@ -101,26 +102,6 @@ impl Progress {
         let barriers = state.barriers.borrow();
         waits.iter().any(|wait| wait.gives_up && !barriers.is_settled(wait))
     }
-}
-
-/// A warp, and the line at which it waits.
-type WaitingAt = (usize, &'static Location<'static>);
-
-/// A named barrier of a block that is complete, if there is one, and the warps that wait there.
-fn met(progress: &[Progress]) -> Option<(u32, Vec<WaitingAt>)> {
-    let named = |progress: &Progress| match progress {
-        Progress::Waiting(Waiting::Named { barrier, threads, location }) => {
-            Some(((*barrier, *threads), *location))
-        }
-        _ => None,
-    };
-    progress.iter().filter_map(named).find_map(|(at, _)| {
-        let waits = |(warp, progress): (usize, &Progress)| {
-            named(progress).filter(|(of, _)| *of == at).map(|(_, location)| (warp, location))
-        };
-        let warps: Vec<WaitingAt> = progress.iter().enumerate().filter_map(waits).collect();
-        (warps.len() * LANES == at.1 as usize).then_some((at.0, warps))
-    })
 }
 
 /// The results of a cluster's run.
@@ -308,9 +289,6 @@ fn take_turns(
         {
             state.pass_sync(location);
             in_block.fill_with(|| Progress::READY);
-        } else if let Some((barrier, warps)) = met(in_block) {
-            state.pass_named(barrier, &warps);
-            warps.into_iter().for_each(|(warp, _)| in_block[warp] = Progress::READY);
         }
     }
 }

@@ -409,7 +409,7 @@ impl SharedMemory {
             }
             self.sources.borrow_mut().push(Source { bytes: range, started: by, is_sent });
         }
-        self.note_unwritten(by, unwritten);
+        self.note_unwritten_source(by, unwritten);
         into.copy_from_slice(&self.bytes.borrow()[whole]);
         Ok(())
     }
@@ -578,7 +578,7 @@ impl SharedMemory {
     pub(crate) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
         let range = self.range("read", address, into.len())?;
         let unwritten = self.note_read(by, by, address, range.clone());
-        self.note_unwritten(by, unwritten);
+        self.note_unwritten_source(by, unwritten);
         into.copy_from_slice(&self.bytes.borrow()[range]);
         Ok(())
     }
@@ -637,12 +637,26 @@ impl SharedMemory {
 
     /// Reports a read of unwritten bytes.
     fn note_unwritten(&self, by: Access, unwritten: Option<UnwrittenBytes>) {
+        let cause = |address| handover::cause_before_first_phase(self.rank, address, by);
+        self.note_unwritten_caused(by, unwritten, cause);
+    }
+
+    /// The same for the source of a bulk copy. Threads write it, or a copy that explains it later.
+    fn note_unwritten_source(&self, by: Access, unwritten: Option<UnwrittenBytes>) {
+        self.note_unwritten_caused(by, unwritten, |_| None);
+    }
+
+    fn note_unwritten_caused(
+        &self,
+        by: Access,
+        unwritten: Option<UnwrittenBytes>,
+        cause: impl Fn(u32) -> Option<Cause>,
+    ) {
         if let Some(UnwrittenBytes { first, bytes }) = unwritten {
             let address = SHARED_BASE + first as u32;
             let misuse = Misuse::SharedUnwritten { address, bytes };
             let misuse = misuse.in_memory_of(self.rank, self.findings.rank(by));
-            let cause = handover::cause_before_first_phase(self.rank, address, by);
-            self.findings.note_unwritten(by, misuse, cause, (self.rank, address));
+            self.findings.note_unwritten(by, misuse, cause(address), (self.rank, address));
         }
     }
 

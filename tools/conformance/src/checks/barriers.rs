@@ -1,4 +1,4 @@
-//! `mbarrier`.
+//! `mbarrier`, and named barriers.
 
 use super::{Check, upload, with_output};
 use crate::data::Rng;
@@ -6,13 +6,14 @@ use crate::{bytes, elements};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_conformance_kernels::barriers::{
-    NO_ARRIVAL, Step, WAYS, barrier_script, barrier_stages, barrier_waits,
+    NO_ARRIVAL, Step, WAYS, barrier_script, barrier_stages, barrier_waits, named_barriers,
 };
 use rand::RngExt;
 use std::borrow::Borrow;
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    vec![script("few arrivals", 12), script("many arrivals", (1 << 20) - 1), stages(), waits()]
+    let scripts = [script("few arrivals", 12), script("many arrivals", (1 << 20) - 1)];
+    scripts.into_iter().chain([stages(), named(), waits()]).collect()
 }
 
 /// Steps in a script.
@@ -145,13 +146,38 @@ fn stages<D: Device + 'static>() -> Check<D> {
                 barrier_stages::launch(device, 1, a.borrow(), out)
             })
         }),
-        reference: Box::new(|inputs| {
-            let a = elements::<u32>(&inputs[0]);
-            let element = |index: usize| {
-                a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32
-            };
-            bytes(&(0..ROWS * 3 * 64).map(element).collect::<Vec<u32>>())
+        reference: Box::new(|inputs| multiples(&inputs[0])),
+    }
+}
+
+/// Each row times 1, 2 and 3, with its columns in another order.
+fn multiples(rows: &[u8]) -> Vec<u8> {
+    let a = elements::<u32>(rows);
+    let element =
+        |index: usize| a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32;
+    bytes(&(0..a.len() * 3).map(element).collect::<Vec<u32>>())
+}
+
+/// Input: the matrix, row by row.
+fn named<D: Device + 'static>() -> Check<D> {
+    const ROWS: usize = 20;
+    Check {
+        name: "bar.sync and bar.arrive, rows through named barriers".into(),
+        needs: Needs::at_least(75),
+        arithmetic: None,
+        labels: None,
+        rounds: 16,
+        element: 4,
+        inputs: Box::new(|rng| {
+            vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]
         }),
+        run: Box::new(|device, inputs| {
+            let a = upload::<D, u32>(device, &inputs[0])?;
+            with_output::<D, u32>(device, ROWS * 3 * 64, |out| {
+                named_barriers::launch(device, 1, a.borrow(), out)
+            })
+        }),
+        reference: Box::new(|inputs| multiples(&inputs[0])),
     }
 }
 
