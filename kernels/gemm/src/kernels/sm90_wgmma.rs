@@ -191,7 +191,7 @@ pub fn gemm<
         epilogue.store(group, &mut staging, &tile, at, &accumulators);
         index += step;
     }
-    // The warpgroup again: to keep `group` until here costs a register.
+    // Not `group`: keeping it alive until here costs a register.
     wait_for_stores(block.warp_group());
     if CLUSTER > 1 {
         // Other blocks may still arrive on this block's barriers.
@@ -275,14 +275,14 @@ where
     ) -> Self::Accumulators {
         // A thread has M64_TILES * N / 2 accumulators. Up to 132 leave registers to test
         // the next stage's full barrier in advance.
-        let early = const { M64_TILES * N <= 264 };
+        let tests_ahead = const { M64_TILES * N <= 264 };
         let group = consumer.group;
         let mut accumulators = <[_; M64_TILES]>::from_each(
             #[inline]
             |_| GroupAccumulator::<N, T>::zero().begin(group),
         );
         let mut previous = consumer.state;
-        let mut token = early.then(|| consumer.test_wait(consumer.state));
+        let mut token = tests_ahead.then(|| consumer.test_wait(consumer.state));
         for k_tile in 0..k_tiles {
             match token {
                 Some(token) => _ = token.wait(group.warp()),
@@ -291,8 +291,11 @@ where
             let index = consumer.state.index();
             // All lanes have the same index, but ptxas cannot know. After a `shfl.sync` it is in a
             // uniform register, from which `wgmma` takes descriptors.
-            let (a, b) =
-                consumer.stages.stage(if early { index.uniform(group.warp()) } else { index });
+            let (a, b) = consumer.stages.stage(if tests_ahead {
+                index.uniform(group.warp())
+            } else {
+                index
+            });
             let (rows_a, tile_b) = (consumer.rows_a, consumer.tile_b);
             // `map_each` is an unrolled loop, which keeps the accumulators in registers.
             accumulators.each_mut().map_each(
@@ -307,11 +310,11 @@ where
                         }
                     });
                     if m64 == 0 {
-                        token = early.then(|| consumer.test_wait(consumer.state.next()));
+                        token = tests_ahead.then(|| consumer.test_wait(consumer.state.next()));
                         accumulator.wait::<1>(group);
                         // All groups but the newest have ended, also of other accumulators.
                         if k_tile > 0 {
-                            consumer.release(previous, early);
+                            consumer.release(previous, tests_ahead);
                         }
                     }
                 },
@@ -324,7 +327,7 @@ where
             |_, accumulator| accumulator.finish(group),
         );
         // `finish` has waited. With `k_tiles` = 0 (cluster split-K: one tile) nobody needs this.
-        consumer.release(previous, early);
+        consumer.release(previous, tests_ahead);
         accumulators
     }
 }
@@ -351,7 +354,7 @@ impl<A: SharedLayout, B: SharedLayout, const STAGES: usize, const CLUSTER: usize
 
     /// Releases a stage: one lane of the warpgroup's warp 0 arrives. A `wgmma` ends for the four
     /// warps as one, so no `sync` is needed. The arrival says that tiles were read; it publishes no
-    /// writes. With early tests, lane 0 takes fewer registers than an elected one.
+    /// writes. With tests in advance, lane 0 takes fewer registers than an elected one.
     #[inline]
     pub fn release(&self, state: PipelineState<STAGES>, by_lane_0: bool) {
         let (empty, is_first) = (self.empty, self.group.warp_rank() == 0);

@@ -184,11 +184,11 @@ pub fn gemm_split_k<
         acc.zip(group, 0, &of_block, |acc, of_block| acc.plus(T::ONE, of_block))
     });
     // This block no longer reads the memory of another block.
-    let read = cluster.arrive();
+    let arrived = cluster.arrive();
 
     // Epilogue
     let accumulators = [reduced.expect("a cluster has a block")];
     epilogue.store(group, &mut staging, &tile, at, &accumulators);
     wait_for_stores(group);
-    cluster.wait(read);
+    cluster.wait(arrived);
 }
