@@ -273,6 +273,7 @@ pub(crate) fn start_load(
 fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Result<(), Misuse> {
     block.order.start_clocks();
     let (started, to, bytes) = (load.started, load.to, load.bytes.len());
+    block.copy_waits.borrow_mut().note(block, started);
     peer::visit(block, target, started, Visit::Copy);
     // Several reductions of one place may signal a phase.
     let fills = load.reduction.is_none().then_some(to);

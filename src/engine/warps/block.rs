@@ -19,6 +19,7 @@ use crate::engine::{
     warps::{
         cluster::ClusterBarrier,
         context::{current_lane, fail},
+        handover::CopyWaits,
         mbarrier::{Barriers, PhaseWait},
         named_barrier::{self, NamedBarriers},
         polling::VainTurns,
@@ -71,6 +72,7 @@ pub(crate) struct BlockState {
     /// Accesses of the running lane in its section; the count saturates.
     accesses: Cell<u8>,
     pub(crate) named: RefCell<NamedBarriers>,
+    pub(crate) copy_waits: RefCell<CopyWaits>,
     /// Whether a lane was found to exceed local memory. This is reported once.
     is_deep: Cell<bool>,
     /// Number of reads of the clock.
@@ -242,6 +244,7 @@ impl ClusterState {
             closures: RefCell::new(vec![NO_CLOSURE; warps]),
             accesses: Cell::new(0),
             named: RefCell::default(),
+            copy_waits: RefCell::default(),
             is_deep: Cell::new(false),
             clock: Cell::new(0),
             elected: elected(index, seed, warps),

@@ -8,7 +8,7 @@
 use crate::engine::findings::{
     Actor, BarrierPhase, BarrierUse, Cause, Mistake, PHASE_BEFORE_FIRST, address_of,
 };
-use crate::engine::memory::order::{is_asynchronous, is_warp_group, warps_of_group};
+use crate::engine::memory::order::{Order, is_asynchronous, is_warp_group, warps_of_group};
 use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::warps::arrival_counts::{arrived_twice, too_few, with_rank, wrong_count};
 use crate::engine::warps::barrier_history::{Arrived, BarrierHistory, Waited};
@@ -16,6 +16,7 @@ use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::try_with_cluster;
 use crate::engine::warps::mbarrier::Barrier;
 use core::panic::Location;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -142,9 +143,11 @@ impl Conflict {
         let latest = self.wait_before_copy(cluster);
         let is_of_it =
             |release: &Release| latest.is_some_and(|wait| wait.barrier == release.barrier);
-        // Prefers the release that the copying warp waited for right before the copy.
-        let behind = self.releases(cluster).filter(|release| behind_wait(&release.by));
-        let release = behind.min_by_key(|release| (!is_of_it(release), !release.is_waited_for));
+        // At the barrier that the copying warp waited for right before the copy, if it did.
+        let behind = self
+            .releases(cluster)
+            .filter(|release| behind_wait(&release.by) && (latest.is_none() || is_of_it(release)));
+        let release = behind.min_by_key(|release| !release.is_waited_for);
         match release {
             Some(release) if !is_wgmma && !read_since && release.is_waited_for => {
                 Mistake::ReleasedEarly {
@@ -269,12 +272,33 @@ impl Conflict {
         (self.signals.is_some() || release.is_some()).then_some(Mistake::NotReleased { release })
     }
 
-    /// The copying warp's wait right before the copy. At most one arrival lies between the two, the
-    /// one that may expect the copy's bytes.
+    /// The copying warp's wait right before the copy, for a barrier at which others arrive; at
+    /// best, for one at which a reader arrives.
     fn wait_before_copy(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
         let Access { agent, tick, .. } = self.copy;
-        let order = &cluster.blocks[self.rank].order;
-        self.latest_wait(cluster, |wait| wait >= tick || order.releases(agent, wait..tick) <= 1)
+        let (block, _) = cluster.warp(agent);
+        let copy_waits = block.copy_waits.borrow();
+        let Some(waits) = copy_waits.of(&self.copy) else {
+            // A `cp.async`, or a copy long ago.
+            return self.latest_wait(cluster, |wait| {
+                wait >= tick || is_right_before(&block.order, agent, wait, tick)
+            });
+        };
+        let readers = self.readers(cluster);
+        let signalled = self.signals.map(|of| address_of(self.rank, of.barrier));
+        let of_others =
+            waits.iter().filter(|wait| Some(wait.barrier) != signalled).filter_map(|wait| {
+                let (rank, local) = with_rank(wait.barrier);
+                let agents = with_history(cluster, rank, local, |history| {
+                    let has =
+                        |is: &dyn Fn(usize) -> bool| history.arrivals().any(|of| is(of.by.agent));
+                    (has(&|other| other != agent), has(&|other| readers.contains(&other)))
+                });
+                let (has_others, has_readers) = agents?;
+                has_others.then_some((has_readers, wait))
+            });
+        let last = of_others.max_by_key(|(has_readers, wait)| (*has_readers, wait.wait.by.tick));
+        last.map(|(_, wait)| *wait)
     }
 
     /// The copying warp's last wait, in one of these ticks, for a barrier at which others arrive.
@@ -460,6 +484,56 @@ impl ReleaseWait {
     pub(super) fn awaited(self) -> BarrierPhase {
         BarrierPhase { barrier: self.barrier, phase: self.wait.phase }
     }
+}
+
+/// Whether at most one arrival lies between a wait of a warp and a copy that it starts, the one
+/// that may expect the copy's bytes.
+fn is_right_before(order: &Order, agent: usize, wait: u32, copy: u32) -> bool {
+    order.releases(agent, wait..copy) <= 1
+}
+
+/// The last bulk copies of a block's warps, and for each the warp's waits right before it.
+///
+/// A barrier remembers each warp's last wait only. By the time of a report, that may be the wait
+/// for the next phase.
+#[derive(Default)]
+pub(crate) struct CopyWaits(VecDeque<(Access, Vec<ReleaseWait>)>);
+
+/// Copies that are remembered.
+const REMEMBERED_COPIES: usize = 256;
+
+impl CopyWaits {
+    /// A warp of the block starts a copy.
+    pub(crate) fn note(&mut self, block: &BlockState, by: Access) {
+        if self.0.back().is_some_and(|(other, _)| is_in_tick(other, &by)) {
+            return;
+        }
+        let barriers = block.barriers.borrow();
+        let waits = barriers.iter().filter_map(|(address, barrier)| {
+            let wait = barrier.history.wait_of(by.agent)?;
+            is_right_before(&block.order, by.agent, wait.by.tick, by.tick).then(|| ReleaseWait {
+                wait,
+                barrier: address_of(block.rank, address),
+                count: barrier.count(),
+                made: barrier.history.made,
+            })
+        });
+        if self.0.len() == REMEMBERED_COPIES {
+            self.0.pop_front();
+        }
+        self.0.push_back((by, waits.collect()));
+    }
+
+    /// The waits right before a copy, if the copy is remembered.
+    fn of(&self, copy: &Access) -> Option<&[ReleaseWait]> {
+        let mut copies = self.0.iter().rev();
+        copies.find(|(by, _)| is_in_tick(by, copy)).map(|(_, waits)| &waits[..])
+    }
+}
+
+/// Whether one warp makes both accesses, in one tick.
+fn is_in_tick(one: &Access, other: &Access) -> bool {
+    (one.agent, one.tick) == (other.agent, other.tick)
 }
 
 /// An arrival by which a reader releases memory.
