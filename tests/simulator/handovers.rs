@@ -431,3 +431,92 @@ fn bytes_that_are_expected_behind_the_last_arrival() {
         assert_eq!(error.place.as_ref().unwrap().line, line_of("arrivals of all lanes").1);
     }
 }
+
+/// A row for each head, which is read first and last, and steps in between with rows and barriers
+/// of their own. `how` is 1 for a head without a wait for its release, and 2 for a release before
+/// the last read.
+#[kernel(threads = 64, target = "sm_90")]
+fn heads(
+    block: &Block,
+    #[shared] (head, steps): (Row, SharedRing<Row, 2>),
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    #[shared] (full_steps, empty_steps): (
+        SharedRing<BarrierMemory, 2>,
+        SharedRing<BarrierMemory, 2>,
+    ),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    let (full_steps, empty_steps) = (full_steps.init(block, 1), empty_steps.init(block, 1));
+    let (warp, mut state) = (block.warp(), PipelineState::FIRST);
+    let (mut filled, mut free) = (Phase::FIRST, Phase::BEFORE_FIRST);
+    for number in 0..3 {
+        if warp.index() == 0 {
+            if how != 1 {
+                free = empty.wait(warp, free);
+            }
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                head.load_tma(lane, a.bulk(number * 384), full); // <- next head
+            });
+        } else {
+            filled = full.wait(warp, filled);
+        }
+        for step in 0..2 {
+            let (row, full) = (steps.stage(state.index()), full_steps.stage(state.index()));
+            let empty_step = empty_steps.stage(state.index());
+            if warp.index() == 0 {
+                empty_step.wait(warp, state.prev_phase());
+                warp.elect(|lane| {
+                    full.arrive_expecting(lane, Row::BULK_BYTES);
+                    row.load_tma(lane, a.bulk(number * 384 + 128 * (step + 1)), full);
+                });
+            } else {
+                full.wait(warp, state.phase());
+                row.for_each(warp, |_, col, value| {
+                    d.set((number * 2 + step) * 128 + col, value);
+                });
+                warp.sync();
+                if how == 2 && step == 1 {
+                    warp.elect(|lane| _ = empty.arrive(lane)); // <- head released early
+                }
+                warp.elect(|lane| _ = empty_step.arrive(lane));
+            }
+            state = state.next();
+        }
+        if warp.index() == 1 {
+            head.for_each(warp, |_, col, value| d.set(768 + number * 128 + col, value));
+            warp.sync();
+            if how != 2 {
+                warp.elect(|lane| _ = empty.arrive(lane));
+            }
+        }
+    }
+}
+
+/// By the time of the report, the copying warp has waited for the releases of later steps.
+#[test]
+fn release_of_a_head_is_not_sought_at_the_barriers_of_its_steps() {
+    let a: Vec<u32> = (0..1152).map(|i| i * 31 % 1013).collect();
+    let run = |seed, how| {
+        let mut d = vec![0; 1152];
+        heads::launch(&Simulator::new(seed).strict(), 1, &a, &mut d, how).map(|_| d)
+    };
+    for seed in 0..16 {
+        run(seed, 0).unwrap_or_else(|error| panic!("{error}"));
+        let text = run(seed, 1).unwrap_err().to_string();
+        let titles = [
+            "error: `head row 0, column 0` is refilled while warp 1 may still read it: no wait for \
+             `empty` is before the copy\n",
+            "error: the stage of `full` is refilled without a wait for `empty`: warp 0 arrives",
+        ];
+        assert!(titles.iter().any(|title| text.starts_with(title)), "{text}");
+        let text = run(seed, 2).unwrap_err().to_string();
+        let title =
+            "error: `head row 0, column 0` is released too early: warp 1 arrives at `empty`";
+        assert!(text.starts_with(title), "{text}");
+        assert!(text.contains(&format!(":{}", line_of("head released early").1)), "{text}");
+    }
+}

@@ -454,15 +454,30 @@ pub(super) fn explain_refills(cluster: &ClusterState, rank: usize, address: u32,
     }
     let actor = findings.actor(by);
     let same_warp = |other: &Actor| (other.block, other.warp) == (actor.block, actor.warp);
+    // A warp that waits for each phase of this barrier waits for the release of other memory.
+    let is_awaited_by = |copier: &Actor| {
+        let is = with_history(cluster, rank, address, |history| {
+            let arrived = history.arrivals().find(|of| of.by.agent == by.agent);
+            history.waits.iter().any(|wait| {
+                let waits = findings.actor(wait.by);
+                (waits.block, waits.warp) == (copier.block, copier.warp)
+                    && arrived.is_some_and(|of| wait.phase.wrapping_add(1) >= of.phase)
+            })
+        });
+        is == Some(true)
+    };
     findings.explain_refills(address_of(rank, address), &actor, |cause| match cause {
-        Cause::RunsAhead { barrier, phase, first, .. } => {
+        Cause::RunsAhead { barrier, phase, first, wait, .. } => {
             let (rank, local) = with_rank(*barrier);
-            let wait = with_history(cluster, rank, local, |history| history.wait_of(by.agent));
-            !same_warp(first) && wait.flatten().is_some_and(|wait| wait.phase == *phase)
+            let awaited = with_history(cluster, rank, local, |history| history.wait_of(by.agent));
+            !same_warp(first)
+                && awaited.flatten().is_some_and(|wait| wait.phase == *phase)
+                && (wait.is_some() || !is_awaited_by(first))
         }
-        Cause::Handover { read, copy, .. } => {
-            same_warp(read) && !copy.as_ref().is_some_and(same_warp)
+        Cause::Handover { read, copy: Some(copy), .. } => {
+            same_warp(read) && !same_warp(copy) && !is_awaited_by(copy)
         }
+        Cause::Handover { read, copy: None, .. } => same_warp(read),
         _ => false,
     });
 }
