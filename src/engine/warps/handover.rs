@@ -462,6 +462,7 @@ pub(super) fn explain_refills(cluster: &ClusterState, rank: usize, address: u32,
                 let waits = findings.actor(wait.by);
                 (waits.block, waits.warp) == (copier.block, copier.warp)
                     && arrived.is_some_and(|of| wait.phase.wrapping_add(1) >= of.phase)
+                    && !wait.again
             })
         });
         is == Some(true)
