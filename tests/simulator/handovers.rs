@@ -520,3 +520,84 @@ fn release_of_a_head_is_not_sought_at_the_barriers_of_its_steps() {
         assert!(text.contains(&format!(":{}", line_of("head released early").1)), "{text}");
     }
 }
+
+/// Warp 0 fills rows for two warps, which take turns. Both wait for their first turn, and nobody
+/// gives one.
+#[kernel(threads = 96, target = "sm_90")]
+fn turns(
+    block: &Block,
+    #[shared] rows: SharedRing<Row, 2>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    #[shared] turn: SharedRing<BarrierMemory, 2>,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
+    let (full, empty, turn) = (full.init(block, 1), empty.init(block, 1), turn.init(block, 1));
+    let (warp, mut state) = (block.warp(), PipelineState::FIRST);
+    for step in 0..4 {
+        let (row, full) = (rows.stage(state.index()), full.stage(state.index()));
+        let empty = empty.stage(state.index());
+        if warp.index() == 0 {
+            empty.wait(warp, state.prev_phase());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                row.load_tma(lane, a.bulk(step * 128), full);
+            });
+        } else if step % 2 == warp.index() - 1 {
+            let phase = if step < 2 { Phase::FIRST } else { Phase::FIRST.next() };
+            turn.part(warp.index() - 1).wait(warp, phase);
+            full.wait(warp, state.phase());
+            row.for_each(warp, |_, col, value| d.set(step * 128 + col, value));
+            warp.sync();
+            let other = turn.part(2 - warp.index());
+            warp.elect(|lane| {
+                empty.arrive(lane);
+                other.arrive(lane);
+            });
+        }
+        state = state.next();
+    }
+}
+
+#[test]
+fn deadlock_names_the_turns_that_nobody_gives() {
+    let a = [1; 512];
+    for seed in 0..16 {
+        let error = turns::launch(&Simulator::new(seed), 1, &a, &mut [0; 512]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("error: deadlock: warp 1 waits for `turn[0]`"), "{text}");
+    }
+}
+
+/// In each block, one warp fills a row for another. Both wait for the first phase.
+#[kernel(threads = 96, cluster = 2, target = "sm_90")]
+fn both_wait(
+    block: &ClusterBlock<2>,
+    #[shared] row: Row,
+    #[shared] (full, empty): (BarrierMemory, BarrierMemory),
+    a: Global<u32>,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    let (warp, cluster) = (block.warp(), block.cluster());
+    cluster.sync();
+    if warp.index() == 0 {
+        empty.wait(warp, Phase::FIRST);
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Row::BULK_BYTES);
+            row.load_tma(lane, a.bulk(0), full);
+        });
+    } else if warp.index() == 1 {
+        full.wait(warp, Phase::FIRST);
+        warp.elect(|lane| _ = empty.arrive(lane));
+    }
+    cluster.sync();
+}
+
+#[test]
+fn deadlock_in_the_first_round_is_named_in_a_cluster() {
+    for seed in 0..8 {
+        let error = both_wait::launch(&Simulator::new(seed), 2, &[1; 128]).unwrap_err();
+        let title = "error: deadlock in the first round: warps wait for ";
+        assert!(error.to_string().starts_with(title), "{error}");
+    }
+}

@@ -512,10 +512,15 @@ fn deadlock(
 }
 
 /// Whether the warps wait for each other from the start. They wait for the first phases of several
-/// mbarriers. None of these has had an arrival, bytes of a copy, or a wait that ended.
+/// mbarriers, but for warps that have come to a `sync`. None of these has had an arrival, bytes of
+/// a copy, or a wait that ended.
 pub(super) fn wait_in_circle(waiting: &[WaitingWarp], barriers: &[BarrierState]) -> bool {
-    let is_first =
-        |of: &WaitingWarp| matches!(of.awaited, Awaited::Barrier { phase: 0, bytes: 0, .. });
+    let is_first = |of: &WaitingWarp| {
+        matches!(
+            of.awaited,
+            Awaited::Barrier { phase: 0, bytes: 0, .. } | Awaited::Sync | Awaited::Cluster { .. }
+        )
+    };
     barriers.len() > 1
         && waiting.iter().all(is_first)
         && barriers.iter().all(|barrier| barrier.arrivals.is_empty() && !barrier.had_wait)

@@ -10,8 +10,18 @@ use crate::engine::warps::{arrival_counts, mbarrier};
 use core::panic::Location;
 use std::vec::Vec;
 
-/// The distance of a wait from the cause of the deadlock; 0 is nearest.
-fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> usize {
+/// The distance of a wait from the cause of the deadlock; 0 is nearest. Of equal ones, a wait for a
+/// barrier that ended no wait before is nearer: in a ring, the others wait in a later round.
+fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> (usize, bool) {
+    let had_wait = at_barrier(cluster, waits).is_some_and(|(rank, local)| {
+        let barriers = cluster.blocks[rank].barriers.borrow();
+        barriers.get(local).is_some_and(|barrier| !barrier.history.waits.is_empty())
+    });
+    (levels(cluster, progress, waits), had_wait)
+}
+
+/// The distance in levels.
+fn levels(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> usize {
     let Awaited::Barrier { address, phase, arrivals, bytes, .. } = waits.awaited else {
         return match waits.awaited {
             Awaited::Registers { .. } | Awaited::WarpGroup { .. } => 0,
