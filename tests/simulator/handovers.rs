@@ -601,3 +601,57 @@ fn deadlock_in_the_first_round_is_named_in_a_cluster() {
         assert!(error.to_string().starts_with(title), "{error}");
     }
 }
+
+/// Warp 1 reads rows that warp 0 fills. With `surplus`, it also releases the second stage before it
+/// has waited for it.
+#[kernel(threads = 64, target = "sm_90")]
+fn released_unfilled(
+    block: &Block,
+    #[shared] rows: SharedRing<Row, 2>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+    surplus: bool,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 1));
+    let (warp, mut state) = (block.warp(), PipelineState::FIRST);
+    for step in 0..6 {
+        let (row, full) = (rows.stage(state.index()), full.stage(state.index()));
+        let empty = empty.stage(state.index());
+        if warp.index() == 0 {
+            empty.wait(warp, state.prev_phase());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                row.load_tma(lane, a.bulk(step * 128), full);
+            });
+        } else {
+            if surplus && step == 1 {
+                warp.elect(|lane| _ = empty.arrive(lane)); // <- released before it is filled
+            }
+            full.wait(warp, state.phase());
+            row.for_each(warp, |_, col, value| d.set(step * 128 + col, value));
+            warp.sync();
+            warp.elect(|lane| _ = empty.arrive(lane));
+        }
+        state = state.next();
+    }
+}
+
+#[test]
+fn release_of_a_row_that_is_not_filled_is_named() {
+    let a = [1; 768];
+    let run = |seed, surplus| {
+        released_unfilled::launch(&Simulator::new(seed), 1, &a, &mut [0; 768], surplus)
+    };
+    let mut named = 0;
+    for seed in 0..32 {
+        run(seed, false).unwrap_or_else(|error| panic!("{error}"));
+        let text = run(seed, true).unwrap_err().to_string();
+        let line = line_of("released before it is filled").1;
+        let title = "error: a stage is released before it is filled: warp 1 arrives at \
+            `empty[1]`, and has not waited for phase 0 of `full[1]`\n";
+        let place = format!("  --> tests/simulator/handovers.rs:{line}:");
+        named += u32::from(text.starts_with(title) && text.contains(&place));
+    }
+    assert_eq!(named, 32);
+}

@@ -129,6 +129,18 @@ pub enum Cause {
         /// The second one.
         again: Actor,
     },
+    /// A warp releases a stage before it has waited for the copies to it. So the phase by which the
+    /// readers release the stage ends while these copies are in flight.
+    ReleasedUnfilled {
+        /// The address of the barrier at which it arrives.
+        barrier: u32,
+        /// The phase of the arrival.
+        phase: u32,
+        /// The arrival.
+        release: Actor,
+        /// The barrier that the copies signal, and its phase.
+        copies: BarrierPhase,
+    },
     /// More warps arrive at an mbarrier than its count allows in a phase. Or a phase ends before
     /// all readers of a stage have arrived.
     Count {
@@ -230,6 +242,7 @@ impl Cause {
             Cause::Bytes { expected_by, .. } => expected_by.as_ref(),
             Cause::RunsAhead { wait, .. } => wait.as_ref().map(|(_, wait)| wait),
             Cause::Count { made, .. } => Some(made),
+            Cause::ReleasedUnfilled { release, .. } => Some(release),
             Cause::ArrivedTwice { again, .. } | Cause::FilledTwice { again, .. } => Some(again),
             Cause::PhaseOverrun { wait, .. } => Some(wait),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
@@ -287,11 +300,16 @@ impl Cause {
                 .is_some_and(|(_, signals)| signals.is_some_and(|of| of.barrier == *barrier)),
             // A phase that ends too early lets the copies of the next round start too early.
             Cause::Bytes { .. } | Cause::FilledTwice { .. } => {
-                matches!(other, Cause::Count { .. } | Cause::ArrivedTwice { .. })
+                matches!(
+                    other,
+                    Cause::Count { .. }
+                        | Cause::ArrivedTwice { .. }
+                        | Cause::ReleasedUnfilled { .. }
+                )
             }
             Cause::PhaseOverrun { .. } => !matches!(other, Cause::PhaseOverrun { .. }),
             // A reader that does not wait releases the stage again and again.
-            Cause::ArrivedTwice { .. } => early_read.is_some(),
+            Cause::ArrivedTwice { .. } | Cause::ReleasedUnfilled { .. } => early_read.is_some(),
             Cause::Handover {
                 mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
                 ..

@@ -93,6 +93,15 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             who(again),
             phase(*ended)
         ),
+        Cause::ReleasedUnfilled { barrier, release, copies, .. } => write!(
+            f,
+            "a stage is released before it is filled: {} arrives at {}, and has not waited for {} \
+             of {}",
+            who(release),
+            names.barrier(*barrier),
+            phase(copies.phase),
+            names.barrier(copies.barrier)
+        ),
         Cause::Count { barrier, of, early: Some(EarlyEnd { phase: ended, copies }), .. } => write!(
             f,
             "{} is initialised for {of} arrival{}, which is too few: its {} ends before {} of {}",
@@ -249,6 +258,13 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             write!(f, "\n   = it arrives at {}, too", first.place)?;
             write!(f, "\n   = the phase ends by {of} arrivals, so others are missing")
         }
+        Cause::ReleasedUnfilled { barrier, phase: ended, copies, .. } => write!(
+            f,
+            "\n   = {} of {} then ends while the copies that signal {} are in flight",
+            phase(*ended),
+            names.barrier(*barrier),
+            names.barrier(copies.barrier)
+        ),
         Cause::Count { barrier, arrivals, .. } => arrivals.iter().try_for_each(|arrival| {
             write!(
                 f,
@@ -358,6 +374,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              arrival for the next copy"
                 .into()
         }
+        Cause::ReleasedUnfilled { barrier, copies, .. } => format!(
+            "let each reader arrive at {} once for each phase of {}, after the wait for that phase",
+            names.barrier(*barrier),
+            names.barrier(copies.barrier)
+        ),
         Cause::Count { barrier, early: Some(_), .. } => format!(
             "initialise {} for an arrival of each reader of the stage, in all blocks that the \
              copies go to",

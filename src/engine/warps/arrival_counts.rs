@@ -124,6 +124,17 @@ pub(super) fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) 
         let wait = barriers.get(in_block).and_then(|barrier| barrier.history.wait_of(by.agent));
         wait.is_some_and(|wait| wait.phase == running)
     };
+    // In the block of the copies, nobody can have waited for them.
+    let is_unfilled =
+        |by: &&Access| ended.phase == running && cluster.warp(by.agent).0.rank == of_copies;
+    if let Some(&unfilled) = arrivals.iter().find(is_unfilled) {
+        return Some(Cause::ReleasedUnfilled {
+            barrier: ended.barrier,
+            phase: ended.phase,
+            release: cluster_actor(cluster, unfilled),
+            copies: BarrierPhase { barrier: copies, phase: running },
+        });
+    }
     if arrivals.is_empty() || !arrivals.iter().all(waited) {
         return None;
     }
