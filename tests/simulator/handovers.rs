@@ -655,3 +655,30 @@ fn release_of_a_row_that_is_not_filled_is_named() {
     }
     assert_eq!(named, 32);
 }
+
+/// Each warp expects the bytes of the row and loads it, where one of them should.
+#[kernel(threads = 64, target = "sm_90")]
+fn loaded_by_all(block: &Block, #[shared] row: Row, #[shared] full: BarrierMemory, a: Global<u32>) {
+    let full = full.init(block, 1); // <- for one loader
+    let warp = block.warp();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Row::BULK_BYTES); // <- each expects
+        row.load_tma(lane, a.bulk(0), full);
+    });
+    full.wait(warp, Phase::FIRST);
+}
+
+#[test]
+fn arrival_of_one_warp_too_many_names_the_others() {
+    for seed in 0..8 {
+        let error = loaded_by_all::launch(&Simulator::new(seed), 1, &[1; 128]).unwrap_err();
+        let text = error.to_string();
+        let title = "error: `full` is initialised for 1 arrival, and 2 warps arrive at it: its \
+            phases end too early\n";
+        assert!(text.starts_with(title), "{text}");
+        let arrival = format!("tests/simulator/handovers.rs:{}:", line_of("each expects").1);
+        assert_eq!(text.matches(&arrival).count(), 2, "{text}");
+        let place = error.place.as_ref().expect("the initialisation");
+        assert_eq!(place.line, line_of("for one loader").1);
+    }
+}

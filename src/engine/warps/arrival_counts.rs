@@ -103,6 +103,34 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     })
 }
 
+/// The cause "more warps arrive at this barrier than it counts", for an arrival at this place by a
+/// warp that has not arrived in the phase.
+pub(super) fn one_too_many(
+    cluster: &ClusterState,
+    rank: usize,
+    address: u32,
+    agent: usize,
+    place: &Place,
+) -> Option<Cause> {
+    let barriers = cluster.blocks[rank].barriers.borrow();
+    let barrier = barriers.get(address)?;
+    let (history, of, phase) = (&barrier.history, barrier.count(), barrier.phase());
+    let in_phase: Vec<Access> =
+        history.arrivals().filter(|of| of.phase == phase).map(|of| of.by).collect();
+    let is_one_more = in_phase.iter().all(|by| by.agent != agent) && in_phase.len() >= of as usize;
+    let made = history.made.filter(|_| is_one_more)?;
+    let (warp, block) = cluster.blocks[0].findings.warp(agent);
+    let last = Actor { block, warp, lane: None, place: place.clone() };
+    let others = in_phase.into_iter().map(|by| cluster_actor(cluster, by));
+    Some(Cause::Count {
+        barrier: address_of(rank, address),
+        of,
+        made: cluster_actor(cluster, made),
+        arrivals: others.chain([last]).collect(),
+        early: None,
+    })
+}
+
 /// The cause "this barrier has too small a count". Either more warps arrive than its count
 /// ([`wrong_count`]), or its phase `ended` completed while the copies that signal the barrier
 /// `copies` are in flight. In the second case, all arrivals came from readers that already wait for

@@ -170,7 +170,9 @@ pub(super) fn cause(
                 BarrierMisuse::UnexpectedBytes { .. } => Some((of, address)),
                 BarrierMisuse::TooManyArrivals { .. } => {
                     let agent = cluster.blocks[rank].agent_of(warp?);
-                    return arrival_counts::runs_ahead(cluster, of, address, agent);
+                    return arrival_counts::runs_ahead(cluster, of, address, agent).or_else(|| {
+                        arrival_counts::one_too_many(cluster, of, address, agent, place?)
+                    });
                 }
                 BarrierMisuse::PhaseMissed { behind } => {
                     return arrival_counts::wrong_count(cluster, of, address).or_else(|| {
