@@ -91,6 +91,18 @@ impl<const N: usize> RingIndex<N> {
         if self.0 as usize == N - 1 { Self::FIRST } else { RingIndex(self.0 + 1) }
     }
 
+    /// The part `steps` later, and how often part 0 came on the way.
+    #[inline]
+    pub(crate) const fn advance(self, steps: u32) -> (Self, u32) {
+        // Without a sum of `steps`, which might overflow.
+        let (rounds, part) = (steps / N as u32, self.0 + steps % N as u32);
+        if part < N as u32 {
+            (RingIndex(part), rounds)
+        } else {
+            (RingIndex(part - N as u32), rounds + 1)
+        }
+    }
+
     /// The preceding part; before part 0 comes the last.
     #[inline]
     #[must_use]

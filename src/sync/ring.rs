@@ -115,6 +115,22 @@ impl<const N: usize> PipelineState<N> {
         PipelineState { index, phase }
     }
 
+    /// The state `steps` stages later, as after so many calls of [`next`](Self::next). A warpgroup
+    /// that leaves the steps of another one out calls it (ping-pong).
+    ///
+    /// ```
+    /// use ptx_matrix::sync::{Phase, PipelineState};
+    ///
+    /// let state = PipelineState::<3>::FIRST.next().advance(7);
+    /// assert_eq!((state.index().get(), state.phase()), (2, Phase::FIRST.after(2)));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn advance(self, steps: u32) -> Self {
+        let (index, rounds) = self.index.advance(steps);
+        PipelineState { index, phase: self.phase.after(rounds) }
+    }
+
     /// The index of the stage.
     #[inline]
     pub const fn index(self) -> RingIndex<N> {
@@ -131,5 +147,30 @@ impl<const N: usize> PipelineState<N> {
     #[inline]
     pub const fn prev_phase(self) -> Phase {
         Phase(self.phase.0.wrapping_sub(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PipelineState;
+
+    fn advances_like_next<const N: usize>() {
+        let mut start = PipelineState::<N>::FIRST;
+        for _ in 0..2 * N {
+            let mut state = start;
+            for steps in 0..5 * N as u32 {
+                assert_eq!(start.advance(steps), state, "{steps} steps of {N} stages");
+                state = state.next();
+            }
+            start = start.next();
+        }
+    }
+
+    #[test]
+    fn advance_is_as_many_calls_of_next() {
+        advances_like_next::<1>();
+        advances_like_next::<2>();
+        advances_like_next::<3>();
+        advances_like_next::<7>();
     }
 }
