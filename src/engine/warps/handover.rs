@@ -276,6 +276,9 @@ impl Conflict {
     /// best, for one at which a reader arrives.
     fn wait_before_copy(&self, cluster: &ClusterState) -> Option<ReleaseWait> {
         let Access { agent, tick, .. } = self.copy;
+        if is_asynchronous(agent) {
+            return None;
+        }
         let (block, _) = cluster.warp(agent);
         let copy_waits = block.copy_waits.borrow();
         let Some(waits) = copy_waits.of(&self.copy) else {
