@@ -70,7 +70,8 @@ impl NamedBarrier {
     /// The barrier with this number, from 0 to 6, for this many threads: 32 for each warp that
     /// comes in a phase.
     ///
-    /// All warps that come to a barrier give the same `threads`.
+    /// All warps that come to a barrier give the same `threads`. In PTX and in reports, its number
+    /// is 9 more.
     ///
     /// # Panics
     /// If there is no such barrier, or `threads` is no multiple of 32 from 32 to 1024.

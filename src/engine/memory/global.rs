@@ -6,10 +6,10 @@
 //! The blocks of a cluster share their writes and count as one block here. Reductions by several
 //! blocks do not race with each other: they are applied at that time, in the order of the blocks.
 
-use crate::engine::memory::bulk;
 use crate::engine::{
     findings::{Agent, Finding, Found, Memory, Misuse},
     memory::{
+        bulk,
         order::{Order, Space},
         race::{Access, History, Lanes},
         reduction::{ByClass, Class, Reduction},

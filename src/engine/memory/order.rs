@@ -317,7 +317,7 @@ impl Order {
     }
 
     /// Whether the author of the later access, made now, knows that the earlier one, a read, is
-    /// over. (Without a cluster, [`knows`](Self::knows) says the same.)
+    /// over. Only in a cluster: within a block, [`knows`](Self::knows) covers it.
     pub(crate) fn knows_over(&self, later: &Access, earlier: &Access) -> bool {
         self.block_warps.is_some() && self.author_has(later, |known| known.over.cover(earlier))
     }

@@ -91,16 +91,10 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of) = (&barrier.history, barrier.count());
-    let is_wrong = history.arrivals.len() > of as usize && !history.is_lowered;
-    let made = history.made.filter(|_| is_wrong)?;
-    let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
-    Some(Cause::Count {
-        barrier: address_of(rank, address),
-        of,
-        made: cluster_actor(cluster, made),
-        arrivals,
-        early: None,
-    })
+    let arrivals: Vec<_> = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
+    let is_wrong = arrivals.len() > of as usize && !history.is_lowered;
+    let made = cluster_actor(cluster, history.made.filter(|_| is_wrong)?);
+    Some(Cause::Count { barrier: address_of(rank, address), of, made, arrivals, early: None })
 }
 
 /// The cause "more warps arrive at this barrier than it counts", for an arrival at this place by a
@@ -115,20 +109,16 @@ pub(super) fn one_too_many(
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of, phase) = (&barrier.history, barrier.count(), barrier.phase());
-    let in_phase: Vec<Access> =
-        history.arrivals().filter(|of| of.phase == phase).map(|of| of.by).collect();
-    let is_one_more = in_phase.iter().all(|by| by.agent != agent) && in_phase.len() >= of as usize;
-    let made = history.made.filter(|_| is_one_more)?;
+    let in_phase = || history.arrivals().filter(|of| of.phase == phase).map(|of| of.by);
     let (warp, block) = cluster.blocks[0].findings.warp(agent);
     let last = Actor { block, warp, lane: None, place: place.clone() };
-    let others = in_phase.into_iter().map(|by| cluster_actor(cluster, by));
-    Some(Cause::Count {
-        barrier: address_of(rank, address),
-        of,
-        made: cluster_actor(cluster, made),
-        arrivals: others.chain([last]).collect(),
-        early: None,
-    })
+    let others = in_phase().map(|by| cluster_actor(cluster, by));
+    let arrivals: Vec<_> = others.chain([last]).collect();
+    let is_one_more = arrivals.len() > of as usize
+        && !history.is_lowered
+        && in_phase().all(|by| by.agent != agent);
+    let made = cluster_actor(cluster, history.made.filter(|_| is_one_more)?);
+    Some(Cause::Count { barrier: address_of(rank, address), of, made, arrivals, early: None })
 }
 
 /// The cause "this barrier has too small a count". Either more warps arrive than its count

@@ -212,8 +212,8 @@ impl BarrierHistory {
         phase: u32,
         actor: impl Fn(Access) -> Actor,
     ) -> Cause {
-        let brought: i64 = self.copies.iter().map(|(_, bytes)| bytes).sum();
-        if let Some([first, again]) = self.filled_again.filter(|_| brought > self.expected) {
+        let copied: i64 = self.copies.iter().map(|(_, bytes)| bytes).sum();
+        if let Some([first, again]) = self.filled_again.filter(|_| copied > self.expected) {
             return Cause::FilledTwice { barrier, phase, first: actor(first), again: actor(again) };
         }
         Cause::Bytes {

@@ -187,7 +187,7 @@ impl BlockState {
         self.order.sync_block(self.agent_of(0)..self.agent_of(self.warps()), location);
     }
 
-    /// These warps have passed a barrier of their own.
+    /// These agents, warps of the block, have synchronised with each other.
     pub(crate) fn pass_warp_syncs(&self, agents: Vec<usize>) {
         let first = self.agent_of(0);
         let mut epochs = self.warp_epochs.borrow_mut();

@@ -58,9 +58,9 @@ impl Conflict {
             let mistake = match wait {
                 // Another warp has waited for the data and synchronised with this reader. The
                 // copying warp does not know that the memory is released.
-                None if of_others.is_some_and(|wait| !wait.is_released) => self
-                    .mistake_in_release(cluster, None)
-                    .unwrap_or(Mistake::NotReleased { release: None }),
+                None if of_others.is_some_and(|wait| !wait.is_released) => {
+                    self.mistake_in_refill(cluster, None)
+                }
                 None => self.mistake_without_wait(cluster),
                 // The reader has waited for the right phase: the mistake is elsewhere.
                 Some(wait) if wait.phase == phase => return None,
@@ -70,7 +70,7 @@ impl Conflict {
                     let is_read_in_time =
                         !wait.again && wait.phase == phase.wrapping_sub(1) && phase > 0;
                     if is_read_in_time && !wait.is_released {
-                        self.mistake_in_refill(cluster, wait)
+                        self.mistake_in_refill(cluster, Some(wait))
                     } else {
                         self.mistake_in_wait(cluster, wait, read_at, is_wgmma)
                     }
@@ -156,7 +156,9 @@ impl Conflict {
                 }
             }
             // The reader is late: the copying warp did not wait for it.
-            None if !read_since && !wait.is_for_over() => self.mistake_in_refill(cluster, wait),
+            None if !read_since && !wait.is_for_over() => {
+                self.mistake_in_refill(cluster, Some(wait))
+            }
             None if !read_since => wait.mistake(cluster, barrier),
             _ => Mistake::NotWaited { last: Some(wait.described(cluster)), instead: None },
         }
@@ -185,13 +187,11 @@ impl Conflict {
             })?;
             let mistake = match waits {
                 None if phase == 0 => self.mistake_without_wait(cluster),
-                None => self
-                    .mistake_in_release(cluster, None)
-                    .unwrap_or(Mistake::NotReleased { release: None }),
+                None => self.mistake_in_refill(cluster, None),
                 Some(wait) if wait.is_for_over() => {
                     wait.mistake(cluster, address_of(self.rank, barrier))
                 }
-                Some(wait) => self.mistake_in_refill(cluster, wait),
+                Some(wait) => self.mistake_in_refill(cluster, Some(wait)),
             };
             self.explained(cluster, barrier, mistake)
         })
@@ -207,9 +207,8 @@ impl Conflict {
     }
 
     /// The mistake if memory is refilled that a reader has waited for and may still read.
-    fn mistake_in_refill(&self, cluster: &ClusterState, wait: Waited) -> Mistake {
-        self.mistake_in_release(cluster, Some(wait))
-            .unwrap_or(Mistake::NotReleased { release: None })
+    fn mistake_in_refill(&self, cluster: &ClusterState, wait: Option<Waited>) -> Mistake {
+        self.mistake_in_release(cluster, wait).unwrap_or(Mistake::NotReleased { release: None })
     }
 
     /// The mistake with the barriers by which the reader releases memory to the copying warp.
@@ -292,13 +291,11 @@ impl Conflict {
         let of_others =
             waits.iter().filter(|wait| Some(wait.barrier) != signalled).filter_map(|wait| {
                 let (rank, local) = with_rank(wait.barrier);
-                let agents = with_history(cluster, rank, local, |history| {
-                    let has =
-                        |is: &dyn Fn(usize) -> bool| history.arrivals().any(|of| is(of.by.agent));
-                    (has(&|other| other != agent), has(&|other| readers.contains(&other)))
-                });
-                let (has_others, has_readers) = agents?;
-                has_others.then_some((has_readers, wait))
+                let agents: Vec<usize> = with_history(cluster, rank, local, |history| {
+                    history.arrivals().map(|of| of.by.agent).collect()
+                })?;
+                let has_readers = agents.iter().any(|agent| readers.contains(agent));
+                agents.iter().any(|&other| other != agent).then_some((has_readers, wait))
             });
         let last = of_others.max_by_key(|(has_readers, wait)| (*has_readers, wait.wait.by.tick));
         last.map(|(_, wait)| *wait)
