@@ -12,8 +12,14 @@ use rand::RngExt;
 use std::borrow::Borrow;
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    let scripts = [script("few arrivals", 12), script("many arrivals", (1 << 20) - 1)];
-    scripts.into_iter().chain([stages(), named(), waits()]).collect()
+    let named = "bar.sync and bar.arrive, rows through named barriers";
+    vec![
+        script("few arrivals", 12),
+        script("many arrivals", (1 << 20) - 1),
+        rows("mbarrier, rows through stages", Needs::at_least(90), false),
+        rows(named, Needs::at_least(75), true),
+        waits(),
+    ]
 }
 
 /// Steps in a script.
@@ -127,12 +133,12 @@ pub(super) fn draw(rng: &mut Rng, model: Model) -> (Step, u32) {
     (step, operand)
 }
 
-/// Input: the matrix, row by row.
-fn stages<D: Device + 'static>() -> Check<D> {
+/// Input: the matrix, row by row. Its rows pass through named barriers, or through stages.
+fn rows<D: Device + 'static>(name: &str, needs: Needs, named: bool) -> Check<D> {
     const ROWS: usize = 20;
     Check {
-        name: "mbarrier, rows through stages".into(),
-        needs: Needs::at_least(90),
+        name: name.into(),
+        needs,
         arithmetic: None,
         labels: None,
         rounds: 16,
@@ -140,44 +146,23 @@ fn stages<D: Device + 'static>() -> Check<D> {
         inputs: Box::new(|rng| {
             vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]
         }),
-        run: Box::new(|device, inputs| {
+        run: Box::new(move |device, inputs| {
             let a = upload::<D, u32>(device, &inputs[0])?;
             with_output::<D, u32>(device, ROWS * 3 * 64, |out| {
-                barrier_stages::launch(device, 1, a.borrow(), out)
+                if named {
+                    named_barriers::launch(device, 1, a.borrow(), out)
+                } else {
+                    barrier_stages::launch(device, 1, a.borrow(), out)
+                }
             })
         }),
-        reference: Box::new(|inputs| multiples(&inputs[0])),
-    }
-}
-
-/// Each row times 1, 2 and 3, with its columns in another order.
-fn multiples(rows: &[u8]) -> Vec<u8> {
-    let a = elements::<u32>(rows);
-    let element =
-        |index: usize| a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32;
-    bytes(&(0..a.len() * 3).map(element).collect::<Vec<u32>>())
-}
-
-/// Input: the matrix, row by row.
-fn named<D: Device + 'static>() -> Check<D> {
-    const ROWS: usize = 20;
-    Check {
-        name: "bar.sync and bar.arrive, rows through named barriers".into(),
-        needs: Needs::at_least(75),
-        arithmetic: None,
-        labels: None,
-        rounds: 16,
-        element: 4,
-        inputs: Box::new(|rng| {
-            vec![bytes(&(0..ROWS * 64).map(|_| rng.random::<u32>() >> 2).collect::<Vec<u32>>())]
+        reference: Box::new(|inputs| {
+            let a = elements::<u32>(&inputs[0]);
+            let element = |index: usize| {
+                a[index / 192 * 64 + ((index % 64) ^ 33)] * (index / 64 % 3 + 1) as u32
+            };
+            bytes(&(0..ROWS * 3 * 64).map(element).collect::<Vec<u32>>())
         }),
-        run: Box::new(|device, inputs| {
-            let a = upload::<D, u32>(device, &inputs[0])?;
-            with_output::<D, u32>(device, ROWS * 3 * 64, |out| {
-                named_barriers::launch(device, 1, a.borrow(), out)
-            })
-        }),
-        reference: Box::new(|inputs| multiples(&inputs[0])),
     }
 }
 
