@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The targets, each with instructions that the previous one lacks. Next to each is the target of
 /// the build that tests these instructions. That target has all of them, so one build serves
@@ -213,10 +213,10 @@ fn by_target(functions: &[Function]) -> BTreeMap<&'static str, Vec<&Function>> {
     by_target
 }
 
-/// Builds a crate for this target, with a kernel that takes the address of each function. Returns
-/// the PTX.
+/// Builds `raw_addresses` for this target, with a kernel that takes the address of each function.
+/// Returns the PTX.
 fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> String {
-    let mut source = "#![no_std]\nuse ptx_matrix::raw;\n\n/// Takes the address of each.\n\
+    let mut source = "use ptx_matrix::raw;\n\n/// Takes the address of each.\n\
                       #[unsafe(no_mangle)]\n\
                       pub unsafe extern \"ptx-kernel\" fn addresses(out: *mut *const ()) {\n    \
                       unsafe {\n"
@@ -226,25 +226,12 @@ fn assemble(toolchain: &Toolchain, target: &str, functions: &[&Function]) -> Str
             .unwrap();
     }
     source.push_str("    }\n}\n");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("raw-{target}"));
-    let manifest = format!(
-        "[package]\nname = \"raw-{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\nptx-matrix = {{ path = {:?} }}\n",
-        target.replace('_', "-"),
-        root()
-    );
-    fs::create_dir_all(folder.join("src")).unwrap();
-    write_if_new(&folder.join("Cargo.toml"), &manifest);
-    write_if_new(&folder.join("src/lib.rs"), &source);
-    // The same versions, so nothing is downloaded.
-    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    // The target folder of the workspace has the toolchain, and the libraries for most targets.
-    let target_dir =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let builder = Builder::new(&folder)
+    let folder = root().join("tests/raw_addresses");
+    fs::create_dir_all(folder.join("written")).unwrap();
+    write_if_new(&folder.join(format!("written/{target}.inc")), &source);
+    let builder = Builder::new(folder)
         .toolchain(toolchain.clone())
-        .target_dir(target_dir)
-        .out_dir(folder.join("ptx"));
+        .out_dir(Path::new(env!("CARGO_TARGET_TMPDIR")).join("raw"));
     let built = builder
         .archs([target.parse().unwrap()])
         .build()

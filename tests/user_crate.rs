@@ -1,32 +1,17 @@
-//! Kernel crates as users have them, built as the README says: each in its own workspace, without a
-//! build script.
+//! Kernel crates that are built without a build script, and what their builds refuse.
 
 use ptx_matrix_build::{Arch, Artifact, Builder, CompileError};
 use std::path::Path;
-use std::sync::Once;
-
-static LOCK: Once = Once::new();
 
 fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     build_crate("user_crate", arch, features)
 }
 
 fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
-    let folder = &format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
-    // The same versions, so nothing is downloaded, and other tests' dependencies are not compiled
-    // again. This runs once, because cargo may be reading the file for another test.
-    LOCK.call_once(|| {
-        let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock");
-        for name in ["user_crate", "custom_epilogue"] {
-            let copy = format!("{}/{name}/Cargo.lock", env!("CARGO_MANIFEST_DIR"));
-            std::fs::copy(lock, copy).expect("a copy of the workspace's Cargo.lock");
-        }
-    });
-    // The target folder of this workspace has the toolchain, and the compiled dependencies.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let out = target.join("ptx-of-the-user-crate");
-    let builder =
-        Builder::new(folder).target_dir(target).out_dir(out).features(features.iter().copied());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    // Not where `cargo xtask build` puts the kernels, because the features differ.
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ptx-of-user-crates");
+    let builder = Builder::new(folder).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;
     Ok(artifacts.remove(0))
 }

@@ -78,7 +78,7 @@ mod two {
 
 #[cfg(feature = "arguments")]
 pub mod arguments;
-#[cfg(feature = "captures")]
+#[cfg(all(feature = "captures", target_arch = "nvptx64"))]
 mod captures;
 #[cfg(feature = "dynamic")]
 mod dynamic;
