@@ -131,3 +131,24 @@ fn failed_run_has_a_report() {
     assert_eq!(profile.warps("ld.shared.b32"), 4 * 2 * 3);
     assert!(report.trace.as_ref().unwrap().events().any(|event| event.block.x == 3));
 }
+
+#[kernel(threads = 32)]
+fn store_in_both(block: &Block, one: GlobalMut<u32>, another: GlobalMut<u32>) {
+    let number = block.index().x;
+    block.warp().each(|lane| {
+        one.set(lane.id(), number);
+        another.set(lane.id(), number);
+    });
+}
+
+/// The memory manager decides which slice has the lower address.
+#[test]
+fn findings_do_not_depend_on_addresses() {
+    let mut memory = [0; 64];
+    let (low, high) = memory.split_at_mut(32);
+    let simulator = Simulator::new(0);
+    let error = store_in_both::launch(&simulator, 2, &mut *low, &mut *high).unwrap_err();
+    let exchanged = store_in_both::launch(&simulator, 2, high, low).unwrap_err();
+    assert_eq!(error.findings().len(), 2, "{error}");
+    assert_eq!(error.findings(), exchanged.findings());
+}

@@ -26,8 +26,8 @@ use crate::engine::{
 use crate::lane::{Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::vec::Vec;
 
@@ -250,7 +250,9 @@ impl LaunchAccesses {
                 ..by
             }
         };
-        // Sorted, so that the order is the same in each run.
+        // Sorted by element, and the findings by slice: so the order is the same in each run,
+        // wherever the slices are.
+        let mut found_in: BTreeMap<&str, Found> = BTreeMap::new();
         let mut accesses = accesses.accessed;
         accesses.sort_by_cached_key(|(address, _)| *address);
         unwritten::wrote(accesses.iter().filter_map(|(address, Accessed { value, .. })| {
@@ -332,7 +334,7 @@ impl LaunchAccesses {
                     same_closure: false,
                     synced: None,
                 };
-                found.add(finding(race, by));
+                found_in.entry(element.name).or_default().add(finding(race, by));
             }
             // SAFETY: guaranteed by the caller.
             unsafe { write_to(address, value) };
@@ -343,6 +345,7 @@ impl LaunchAccesses {
                 reduction.apply(memory, value.bytes());
             }
         }
+        found_in.into_values().for_each(|in_slice| found.append(in_slice));
     }
 }
 
