@@ -222,7 +222,7 @@ where
         check!(
             address.is_multiple_of(BYTES),
             site,
-            CopyMisaligned { name: from.name(), index, bytes: BYTES }
+            GlobalMisaligned { access: "copy", name: from.name(), index, bytes: BYTES }
         );
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         from.note_read(site, index, count);

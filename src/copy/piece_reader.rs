@@ -183,7 +183,8 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
             matrix.lines_start_at_multiples_of(size_of::<P>())
                 && element.is_multiple_of(Self::EACH),
             site,
-            CopyMisaligned {
+            GlobalMisaligned {
+                access: "copy",
                 name: matrix.elements().name(),
                 index: line.saturating_mul(matrix.stride()).saturating_add(element),
                 bytes: size_of::<P>()

@@ -248,7 +248,8 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
         check!(
             aligned,
             site,
-            CopyMisaligned {
+            GlobalMisaligned {
+                access: "copy",
                 name: matrix.elements().name(),
                 index: first_line.saturating_mul(matrix.stride()).saturating_add(first),
                 bytes: CHUNK

@@ -247,9 +247,10 @@ fn raw_reductions_are_checked() {
     let form = "red.relaxed.gpu.global.add.u32";
     assert_eq!(error(1, "warp"), Misuse::RawAtWarpScope { form });
     assert_eq!(error(2, "wide"), Misuse::ReductionWidth { name: "d", element: 4, bytes: 8 });
-    let misaligned = Misuse::CopyMisaligned { name: "d", index: 0, bytes: 4 };
+    let misaligned =
+        Misuse::GlobalMisaligned { access: "reduction", name: "d", index: 0, bytes: 4 };
     assert_eq!(error(3, "misaligned"), misaligned);
-    assert_eq!(error(4, "outside"), Misuse::CopyFromNowhere { bytes: 4 });
+    assert_eq!(error(4, "outside"), Misuse::OutsideOfSlices { access: "reduction", bytes: 4 });
 }
 
 /// A reduction beside a bulk copy in flight to the element; beside a reduction by a bulk copy, of

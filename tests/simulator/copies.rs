@@ -193,7 +193,10 @@ fn out_of_bounds_or_misaligned_copy_is_an_error() {
     let error = from::simulate(1, &a, usize::MAX, 4).unwrap_err();
     assert!(matches!(error.misuse, Misuse::GlobalOutOfBounds { .. }), "{error}");
     let error = from::simulate(1, &a, 2, 1).unwrap_err();
-    assert_eq!(error.misuse, Misuse::CopyMisaligned { name: "a", index: 2, bytes: 16 });
+    assert_eq!(
+        error.misuse,
+        Misuse::GlobalMisaligned { access: "copy", name: "a", index: 2, bytes: 16 }
+    );
 }
 
 #[test]

@@ -138,10 +138,10 @@ fn copy_from_or_to_an_invalid_address_is_an_error() {
     let beyond = |index| Misuse::GlobalOutOfBounds { access: "copy", name: "a", index, len: 10 };
     assert_eq!(copy_error(8, 5, 0).misuse, beyond(10));
     assert_eq!(copy_error(8, 8, 0).misuse, beyond(11));
-    assert_eq!(copy_error(12, 8, 0).misuse, Misuse::CopyFromNowhere { bytes: 8 });
+    assert_eq!(copy_error(12, 8, 0).misuse, Misuse::OutsideOfSlices { access: "copy", bytes: 8 });
     assert_eq!(
         copy_error(2, 8, 0).misuse,
-        Misuse::CopyMisaligned { name: "a", index: 2, bytes: 8 }
+        Misuse::GlobalMisaligned { access: "copy", name: "a", index: 2, bytes: 8 }
     );
     assert_eq!(copy_error(0, 9, 0).misuse, Misuse::CopyTooLong { some: 9, bytes: 8 });
     let misaligned =

@@ -255,7 +255,7 @@ fn invalid_raw_box_copy_is_an_error() {
         error.findings()[0].misuse,
         Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 }
     );
-    assert_eq!(error.findings()[1].misuse, Misuse::CopyFromNowhere { bytes: 128 });
+    assert_eq!(error.findings()[1].misuse, Misuse::OutsideOfSlices { access: "copy", bytes: 128 });
 }
 
 /// Copies a box to row 3 of a tile of the same pattern, and from row 5 back.

@@ -213,7 +213,10 @@ impl Misuse {
                     .into()
             }
             Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
-            Misuse::CopyMisaligned { bytes, .. } => {
+            Misuse::GlobalMisaligned { access: "reduction", bytes, .. } => {
+                format!("the address must be a multiple of {bytes} bytes")
+            }
+            Misuse::GlobalMisaligned { bytes, .. } => {
                 format!(
                     "the address must be a multiple of {bytes} bytes, and so must the distance \
                      between rows of the matrix; `UnalignedReader` copies other rows"

@@ -117,8 +117,8 @@ impl Misuse {
                 names.at(*address),
                 of(*block)
             ),
-            Misuse::CopyMisaligned { name, index, bytes } => {
-                write!(f, "misaligned: a copy of {bytes} bytes from element {index} of `{name}`")
+            Misuse::GlobalMisaligned { access, name, index, bytes } => {
+                write!(f, "misaligned: {access} of {bytes} bytes at element {index} of `{name}`")
             }
             Misuse::BulkMisaligned { name, index, beyond } => write!(
                 f,
@@ -257,10 +257,10 @@ impl Misuse {
             Misuse::SharedMisaligned { access, address, bytes } => {
                 write!(f, "misaligned: {access} of {bytes} bytes at {}", names.at(*address))
             }
-            Misuse::CopyFromNowhere { bytes } => {
+            Misuse::OutsideOfSlices { access, bytes } => {
                 write!(
                     f,
-                    "copy out of bounds: {bytes} bytes from outside of the slices whose `as_ptr` \
+                    "{access} out of bounds: {bytes} bytes outside of the slices whose `as_ptr` \
                      the kernel asked for"
                 )
             }

@@ -283,7 +283,7 @@ pub enum ClusterMisuse {
 pub enum Misuse {
     /// An element beyond the end of a slice in global memory.
     GlobalOutOfBounds {
-        /// `read` or `write`.
+        /// `read`, `write`, `copy` or `reduction`.
         access: &'static str,
         /// The kernel's parameter.
         name: &'static str,
@@ -423,13 +423,15 @@ pub enum Misuse {
         /// Its group, if it is a `cp.async` that no mbarrier waits for.
         group: Option<CopyGroup>,
     },
-    /// An asynchronous copy from an address that is not a multiple of its size.
-    CopyMisaligned {
+    /// An access to global memory at an address that is not a multiple of its size.
+    GlobalMisaligned {
+        /// `copy` or `reduction`.
+        access: &'static str,
         /// The kernel's parameter.
         name: &'static str,
         /// The first element.
         index: usize,
-        /// Size of the copy in bytes.
+        /// Bytes accessed.
         bytes: usize,
     },
     /// A bulk copy from or to an element that does not start at a multiple of 16 bytes.
@@ -640,9 +642,11 @@ pub enum Misuse {
         /// Bytes accessed.
         bytes: usize,
     },
-    /// A raw copy whose source is in no slice of the kernel.
-    CopyFromNowhere {
-        /// Bytes of the source.
+    /// A raw access to global memory that is in no slice of the kernel.
+    OutsideOfSlices {
+        /// `copy` or `reduction`.
+        access: &'static str,
+        /// Bytes accessed.
         bytes: usize,
     },
     /// A raw copy with a source longer than the copy.

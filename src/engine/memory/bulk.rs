@@ -173,7 +173,7 @@ fn find_aligned(
     len: usize,
     writes: bool,
 ) -> (Slice, usize) {
-    let (slice, index) = slices::find_for_copy(site, from, 1, len, writes);
+    let (slice, index) = slices::find(site, "copy", from, 1, len, writes);
     let beyond = (from.addr() - slice.address) % unit;
     if beyond != 0 {
         fail(site, Misuse::BulkMisaligned { name: slice.name, index, beyond });

@@ -34,10 +34,11 @@ pub(crate) fn note_slice(slice: Slice) {
     });
 }
 
-/// The slice of which a copy reads or writes `len` bytes at `from`, and the first element. The
-/// address must be a multiple of `unit`.
-pub(crate) fn find_for_copy(
+/// The slice of which a copy or reduction (`access`) reads or writes `len` bytes at `from`, and the
+/// first element. The address must be a multiple of `unit`.
+pub(crate) fn find(
     site: Site,
+    access: &'static str,
     from: *const u8,
     unit: usize,
     len: usize,
@@ -46,7 +47,7 @@ pub(crate) fn find_for_copy(
     let address = from.addr();
     let found = try_with_block(|block| {
         let slices = block.slices.borrow();
-        // If slices touch, the copy belongs to the one in which it starts.
+        // If slices touch, the access belongs to the one in which it starts.
         let holds = |slice: &&Slice| {
             let is_right = slice.is_mut || !writes;
             is_right
@@ -56,18 +57,18 @@ pub(crate) fn find_for_copy(
     });
     let Some(slice @ Slice { name, address: start, len: elements, element, .. }) = found.flatten()
     else {
-        fail(site, Misuse::CopyFromNowhere { bytes: len });
+        fail(site, Misuse::OutsideOfSlices { access, bytes: len });
     };
     let offset = address - start;
     let (index, end) = (offset / element, offset + len);
     if end > elements * element {
         let index = (end - 1) / element;
-        fail(site, Misuse::GlobalOutOfBounds { access: "copy", name, index, len: elements });
+        fail(site, Misuse::GlobalOutOfBounds { access, name, index, len: elements });
     }
     // A buffer on a GPU starts at a multiple of 256. The alignment of the host's memory does not
     // matter.
     if !offset.is_multiple_of(unit) {
-        fail(site, Misuse::CopyMisaligned { name, index, bytes: unit });
+        fail(site, Misuse::GlobalMisaligned { access, name, index, bytes: unit });
     }
     (slice, index)
 }
@@ -78,7 +79,7 @@ pub(crate) fn find_for_copy(
 /// If `from` points into a slice of the kernel, the bytes there are readable.
 pub(crate) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
     let (Slice { name, address: start, element, is_mut, .. }, index) =
-        find_for_copy(site, from, bytes, into.len(), false);
+        find(site, "copy", from, bytes, into.len(), false);
     let offset = from.addr() - start;
     let end = offset + into.len();
     // Reads whole elements, as other accesses do: a copy may begin or end within one.

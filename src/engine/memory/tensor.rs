@@ -284,7 +284,7 @@ pub(crate) unsafe fn store(
         unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };
         return;
     };
-    let (slice, _) = slices::find_for_copy(site, first.from, 1, first.bytes, true);
+    let (slice, _) = slices::find(site, "copy", first.from, 1, first.bytes, true);
     let elements = lines.iter().flat_map(|line| {
         let places =
             (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));

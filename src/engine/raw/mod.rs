@@ -52,7 +52,7 @@ pub(crate) fn reduce_global(
     if !begins_in_lane(site, form) {
         return;
     }
-    let (slice, index) = slices::find_for_copy(site, to, value.len(), value.len(), true);
+    let (slice, index) = slices::find(site, "reduction", to, value.len(), value.len(), true);
     let Slice { name, element, .. } = slice;
     if element != value.len() {
         fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
