@@ -9,7 +9,7 @@ fn build(arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
 
 fn build_crate(name: &str, arch: Arch, features: &[&str]) -> anyhow::Result<Artifact> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    // Not where `cargo xtask build` puts the kernels, because the features differ.
+    // Apart from the workspace's kernels: each test builds the crate with other features.
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ptx-of-user-crates");
     let builder = Builder::new(folder).out_dir(out).features(features.iter().copied());
     let mut artifacts = builder.archs([arch]).build()?;
