@@ -141,7 +141,7 @@ fn store_in_both(block: &Block, one: GlobalMut<u32>, another: GlobalMut<u32>) {
     });
 }
 
-/// The memory manager decides which slice has the lower address.
+/// The allocator decides which slice has the lower address.
 #[test]
 fn findings_do_not_depend_on_addresses() {
     let mut memory = [0; 64];

@@ -250,8 +250,8 @@ impl LaunchAccesses {
                 ..by
             }
         };
-        // Sorted by element, and the findings by slice: so the order is the same in each run,
-        // wherever the slices are.
+        // By address, and the findings by the names of the slices: this order is the same in each
+        // run, wherever the slices are.
         let mut found_in: BTreeMap<&str, Found> = BTreeMap::new();
         let mut accesses = accesses.accessed;
         accesses.sort_by_cached_key(|(address, _)| *address);
