@@ -242,6 +242,8 @@ fn raw_reductions_are_checked() {
     let mut error = |how, mark| {
         let error = reduce_raw::simulate(1, &mut d, how).unwrap_err();
         assert_at(&error, mark, (0, 0, 0), 0, (how > 1).then_some(0));
+        let text = error.to_string();
+        assert!(!text.contains("copy") && text.contains("help: "), "{text}");
         error.misuse.clone()
     };
     let form = "red.relaxed.gpu.global.add.u32";

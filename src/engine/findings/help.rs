@@ -213,8 +213,9 @@ impl Misuse {
                     .into()
             }
             Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
-            Misuse::GlobalMisaligned { access: "reduction", bytes, .. } => {
-                format!("the address must be a multiple of {bytes} bytes")
+            Misuse::SharedMisaligned { bytes, .. }
+            | Misuse::GlobalMisaligned { access: "reduction", bytes, .. } => {
+                format!("the address must be a multiple of {bytes}")
             }
             Misuse::GlobalMisaligned { bytes, .. } => {
                 format!(
@@ -232,8 +233,13 @@ impl Misuse {
                     .into()
             }
             Misuse::PollingBarrier { awaited, .. } => awaited_help(*awaited, names),
-            Misuse::SharedMisaligned { bytes, .. } => {
-                format!("the address must be a multiple of {bytes}")
+            Misuse::ReductionWidth { element, .. } => {
+                format!("call the function for elements of {element} bytes")
+            }
+            Misuse::OutsideOfSlices { .. } => {
+                "take the address from `as_ptr` of a slice, in the same launch, and stay within \
+                 the slice; only a `GlobalMut` may be written"
+                    .into()
             }
             Misuse::CopyTooLong { bytes, .. } => {
                 format!("give it at most {bytes}; the rest becomes zero")
