@@ -1,7 +1,6 @@
 //! One target's part of a build: from the kernel crate's bitcode to the output files.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use anyhow::{Context, Result, ensure};
 
@@ -50,9 +49,9 @@ impl Target<'_> {
         let artifact = |manifest| {
             Some(Artifact { arch, ptx: job.ptx.clone(), cubin: job.cubin.clone(), manifest })
         };
-        // The prepared module depends only on these inputs and on this program. If they are
+        // The prepared module depends only on these inputs and on the builder's code. If they are
         // unchanged, llvm-link need not run. If they differ, the module may still be the same.
-        let parts = bitcode.parts().chain([program().as_bytes()]);
+        let parts = bitcode.parts().chain([SOURCES.as_bytes()]);
         let linked = Stamp { path: self.file("linked"), inputs: self.inputs(&codegen, parts) };
         let files = [job.ptx.as_path(), &job.cubin, &manifest_path];
         let kept =
@@ -152,15 +151,9 @@ impl Target<'_> {
     }
 }
 
-/// The fingerprint of the running program: of the passes that prepare a module, whose versions
-/// nothing else tells apart. Empty if the program cannot be read.
-fn program() -> &'static str {
-    static HASH: OnceLock<String> = OnceLock::new();
-    HASH.get_or_init(|| {
-        let program = std::env::current_exe().and_then(std::fs::read);
-        program.map_or_else(|_| String::new(), |bytes| stamp::of([bytes.as_slice()]))
-    })
-}
+/// The fingerprint of the builder's sources, which its build script computes: of the passes that
+/// prepare a module, whose versions nothing else tells apart.
+const SOURCES: &str = env!("PTX_MATRIX_BUILD_SOURCES");
 
 /// Refuses kernels with more shared memory than a block on a GPU of the target can have.
 ///

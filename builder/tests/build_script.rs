@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "an ignored test prints for the test that runs it")]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -160,6 +161,17 @@ fn cargo_runs_it_again_for_what_kernels_are_made_of_and_for_nothing_else() {
     assert!(app.build());
     assert!(app.path("out/sm_80/kernels.cubin").is_file());
     assert!(!app.build());
+
+    // Another program with the same builder: this one, and a byte.
+    let linked = || fs::metadata(app.path("out/sm_80/kernels.linked")).unwrap().modified().unwrap();
+    let made = linked();
+    let other = app.path("other program");
+    fs::copy(std::env::current_exe().unwrap(), &other).unwrap();
+    fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"!").unwrap();
+    let mut other = Command::new(other);
+    other.args(["--ignored", "--exact", "as_the_build_script"]).current_dir(app.path("."));
+    assert!(other.output().unwrap().status.success());
+    assert_eq!(linked(), made, "it links the kernels again");
 }
 
 /// The output of an ignored test, with a variable set to this value.
