@@ -1,7 +1,6 @@
 //! Builds a sysroot with `core` and `compiler_builtins` for the GPU. No Rust release contains one.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -10,7 +9,7 @@ use crate::flags;
 use crate::lock::FolderLock;
 use crate::process;
 use crate::stamp;
-use crate::toolchain::Toolchain;
+use crate::toolchain::{Tool, Toolchain};
 
 /// Returns the sysroot under `folder` for this rustc and these flags, and compiles it if it is
 /// missing.
@@ -38,7 +37,7 @@ pub fn find_or_build(
         if unfinished.exists() {
             std::fs::remove_dir_all(&unfinished)?;
         }
-        build(&unfinished, toolchain, &recipe)
+        build(&unfinished, rustc, toolchain.library_source(), &recipe)
             .inspect_err(|_| _ = std::fs::remove_dir_all(&unfinished))
             .context("cannot compile core for the GPU")?;
         std::fs::rename(&unfinished, &sysroot)
@@ -82,19 +81,43 @@ fn common_arguments() -> impl Iterator<Item = String> {
         .chain(flags::convergence_safe())
 }
 
-fn build(sysroot: &Path, toolchain: &Toolchain, recipe: &[Vec<String>]) -> Result<()> {
+/// The hash of a crate depends on the folder in which it is compiled. So this folder is the same
+/// each time: else the crates that were compiled with a sysroot could not be used with the same
+/// one made again.
+fn build(sysroot: &Path, rustc: &Tool, library: &Path, recipe: &[Vec<String>]) -> Result<()> {
     let libraries = sysroot.join("lib/rustlib").join(flags::TARGET).join("lib");
     std::fs::create_dir_all(&libraries)
         .with_context(|| format!("cannot make {}", libraries.display()))?;
     for step in recipe {
         let (source, arguments) = step.split_first().context("a step without a source")?;
-        let mut rustc: Command = toolchain.rustc().command();
-        rustc
-            .env("RUSTC_BOOTSTRAP", "1")
-            .arg(toolchain.library_source().join(source))
-            .args(arguments);
-        rustc.arg("--sysroot").arg(sysroot).arg("--out-dir").arg(&libraries);
-        process::stdout(&mut rustc)?;
+        let mut compile = rustc.command();
+        compile.current_dir(library).env("RUSTC_BOOTSTRAP", "1");
+        compile.arg(library.join(source)).args(arguments);
+        compile.arg("--sysroot").arg(sysroot).arg("--out-dir").arg(&libraries);
+        process::stdout(&mut compile)?;
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::toolchain::Origin;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A script notes the folder in which it runs.
+    #[test]
+    fn core_is_compiled_in_the_folder_of_its_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = std::fs::canonicalize(folder.path()).unwrap().join("library");
+        std::fs::create_dir(&library).unwrap();
+        let path = folder.path().join("rustc");
+        let script = "#!/bin/sh\necho release: 1.96.0\n[ \"$1\" = -vV ] || pwd >> ran";
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let rustc = Tool::probe(path, Origin::System, "-vV", "release:").unwrap();
+        build(&folder.path().join("sysroot"), &rustc, &library, &recipe()).unwrap();
+        let ran = std::fs::read_to_string(library.join("ran")).unwrap();
+        assert_eq!(ran, format!("{0}\n{0}\n", library.display()));
+    }
 }

@@ -99,9 +99,10 @@ pub fn joined(folders: &[PathBuf]) -> std::ffi::OsString {
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-/// Returns the folders in `$PATH`.
+/// Returns the folders in `$PATH`, as absolute paths: a tool may run in another folder.
 pub fn search_path() -> Vec<PathBuf> {
-    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter_map(|folder| std::path::absolute(folder).ok()).collect()
 }
 
 impl fmt::Display for Origin {
