@@ -15,13 +15,14 @@ pub struct Arguments {
 }
 
 const AFTER_HELP: &str = "Steps:
-  formatting, lints, documentation, tests, examples, examples in the documentation
+  formatting, lints, documentation, compilation of the tests
+  tests, examples, examples in the documentation
+  conformance on the simulator, a hundred schedules of each kernel
   kernels for every target
   packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
-  conformance on the simulator
-  a hundred schedules of each kernel
 
-The steps of the first line run one after another, beside the others.
+The steps of the last two lines run one after another, beside the others. So do those of the third
+line, after the tests have been compiled.
 
 Examples:
   cargo xtask test                     everything
@@ -36,18 +37,12 @@ Exit codes:
 /// A step: its name, and the function that runs it.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// These steps run one after another, on a second thread beside [`STEPS`].
-///
-/// The others follow the kernels' build, at a time when the tests have been compiled. Both threads
-/// take about as long. The simulated runs come last: they keep all cores busy to their end.
-const BESIDE: [Step; 4] = [
-    ("kernels for every target", build_kernels),
-    ("packages", test_packages),
-    ("conformance on the simulator", || simulate(&[])),
-    ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
-];
+/// These steps run one after another, beside the others: they build kernels.
+const BUILDS: [Step; 2] =
+    [("kernels for every target", build_kernels), ("packages", test_packages)];
 
-const STEPS: [Step; 6] = [
+/// What rustc and its tools find. The last step compiles all that follows.
+const CHECKS: [Step; 4] = [
     ("formatting", check_formatting),
     ("lints", || {
         let arguments = [
@@ -62,11 +57,22 @@ const STEPS: [Step; 6] = [
         run_cargo(&arguments)
     }),
     ("documentation", document),
+    ("compilation of the tests", crate::test_programs::compile),
+];
+
+/// After [`CHECKS`].
+const TESTS: [Step; 3] = [
     ("tests", crate::test_programs::run),
     ("examples", run_examples),
     ("examples in the documentation", || {
         run_cargo(&["test", "--doc", "--workspace", "--all-features", "--no-fail-fast"])
     }),
+];
+
+/// Beside [`TESTS`], with the time that these and [`BUILDS`] leave: they often wait for each other.
+const SIMULATED: [Step; 2] = [
+    ("conformance on the simulator", || simulate(&[])),
+    ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
 ];
 
 /// Runs rustfmt, which leaves long strings, macros and comments alone, and checks the lines'
@@ -117,12 +123,24 @@ fn build_kernels() -> Result<()> {
 /// Runs the conformance checks on the simulator in strict mode: warnings fail it too.
 fn simulate(options: &[&str]) -> Result<()> {
     let program = crate::CONFORMANCE.build_as_tests_do()?;
-    let passed = status(Command::new(program).args(["--on", "sim"]).args(options))?;
+    let mut command = with_lowest_priority(&program);
+    let passed = status(command.args(["--on", "sim"]).args(options))?;
     ensure!(
         passed.success(),
         "the simulator does not compute what the reference does, or finds a misuse"
     );
     Ok(())
+}
+
+/// A command that leaves the cores to other programs, where `nice` exists.
+fn with_lowest_priority(program: &Path) -> Command {
+    if cfg!(unix) {
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
 }
 
 /// Builds the documentation. A warning fails the step.
@@ -193,21 +211,26 @@ fn passes((name, step): Step) -> bool {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = arguments.only.as_deref().unwrap_or_default();
     let asked = |(name, _): &Step| name.contains(only);
-    let names: Vec<_> = BESIDE.iter().chain(&STEPS).map(|(name, _)| *name).collect();
+    let all = [&BUILDS[..], &CHECKS, &TESTS, &SIMULATED].concat();
     ensure!(
-        names.iter().any(|name| name.contains(only)),
+        all.iter().any(asked),
         "no step's name contains `{only}`; the steps are: {}",
-        names.join(", ")
+        all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
     let pass = |steps: &[Step]| -> Vec<(&str, bool)> {
         steps.iter().copied().filter(asked).map(|step| (step.0, passes(step))).collect()
     };
     let results = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| pass(&BESIDE));
-        let mut results = pass(&STEPS);
-        results.extend(
-            beside.join().unwrap_or_else(|_| vec![("a step beside the others, by a panic", false)]),
-        );
+        let builds = scope.spawn(|| pass(&BUILDS));
+        let mut results = pass(&CHECKS);
+        let simulated = scope.spawn(|| pass(&SIMULATED));
+        results.extend(pass(&TESTS));
+        for thread in [simulated, builds] {
+            let passed = thread.join();
+            results.extend(
+                passed.unwrap_or_else(|_| vec![("a step beside the others, by a panic", false)]),
+            );
+        }
         results
     });
     let failures: Vec<_> =

@@ -35,15 +35,21 @@ struct Profile {
     test: bool,
 }
 
-/// Compiles the test programs, and runs two at a time for each core: many wait until another build
-/// ends.
+const COMPILE: [&str; 4] = ["test", "--workspace", "--all-features", "--no-run"];
+
+/// Compiles the test programs.
+pub fn compile() -> Result<()> {
+    ensure!(status(cargo().args(COMPILE))?.success(), "the tests do not compile");
+    Ok(())
+}
+
+/// Runs the test programs, two at a time for each core: many wait until another build ends.
 pub fn run() -> Result<()> {
-    let arguments = ["test", "--workspace", "--all-features"];
-    ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
+    compile()?;
     // Everything is compiled; this call only lists the programs.
     let listed = cargo()
-        .args(arguments)
-        .args(["--no-run", "--quiet", "--message-format=json"])
+        .args(COMPILE)
+        .args(["--quiet", "--message-format=json"])
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(listed.status.success(), "cargo does not say which test programs there are");
