@@ -13,8 +13,12 @@ pub fn root() -> &'static Path {
 
 /// The libraries that the tests are linked with, by crate name.
 pub fn libraries() -> BTreeMap<String, PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    if let Ok(config) = std::env::var("PTX_MATRIX_TESTS_CONFIG") {
+        cargo.args(["--config", &config]);
+    }
     // These are the arguments of `cargo xtask test`, so everything is compiled already.
-    let output = Command::new(env!("CARGO"))
+    let output = cargo
         .args([
             "build",
             "--workspace",

@@ -1,6 +1,7 @@
 //! The project's commands: `cargo xtask --help`.
 
 mod bundle;
+mod compiler;
 mod docs;
 mod fuzz;
 mod process;
@@ -47,9 +48,9 @@ enum Command {
     Trials(program::Arguments),
     /// Run every check that needs no GPU, as CI does
     ///
-    /// The steps: formatting, lints, documentation, tests, examples, the examples in the
-    /// documentation, the kernels built for every target, the conformance run on the simulator, a
-    /// hundred schedules of each kernel, and the packages.
+    /// The steps: formatting; compilation, lints and documentation; tests, examples, the examples
+    /// in the documentation, the conformance run on the simulator, a hundred schedules of each
+    /// kernel, the kernels built for every target, and the packages.
     Test(test::Arguments),
     /// Compile and assemble the kernels into target/ptx/TARGET/
     ///
@@ -170,7 +171,7 @@ const MISUSES: Program = Program {
 };
 
 fn main() -> ExitCode {
-    match run(Command::parse()) {
+    match compiler::run().unwrap_or_else(|| run(Command::parse())) {
         Ok(code) => code,
         Err(error) => {
             errln!("error: {error:#}");

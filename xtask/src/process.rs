@@ -6,6 +6,7 @@ pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(crate::root());
+    crate::compiler::add_to(&mut command);
     with_target(&mut command);
     command
 }

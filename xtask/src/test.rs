@@ -15,14 +15,15 @@ pub struct Arguments {
 }
 
 const AFTER_HELP: &str = "Steps:
-  formatting, lints, documentation, compilation of the tests
+  formatting
+  compilation, lints and documentation
   tests, examples, examples in the documentation
   conformance on the simulator, a hundred schedules of each kernel
   kernels for every target
   packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
 
-The steps of the last two lines run one after another, beside the others. So do those of the third
-line, after the tests have been compiled.
+The last two steps run one after another, beside the others. So do the two on the simulator, after
+the compilation.
 
 Examples:
   cargo xtask test                     everything
@@ -41,23 +42,12 @@ type Step = (&'static str, fn() -> Result<()>);
 const BUILDS: [Step; 2] =
     [("kernels for every target", build_kernels), ("packages", test_packages)];
 
-/// What rustc and its tools find. The last step compiles all that follows.
-const CHECKS: [Step; 4] = [
+/// The last step compiles all that follows.
+const CHECKS: [Step; 2] = [
     ("formatting", check_formatting),
-    ("lints", || {
-        let arguments = [
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--all-features",
-            "--quiet",
-            "--",
-            "-Dwarnings",
-        ];
-        run_cargo(&arguments)
+    ("compilation, lints and documentation", || {
+        run_cargo(&["build", "--workspace", "--all-features", "--all-targets"])
     }),
-    ("documentation", document),
-    ("compilation of the tests", crate::test_programs::compile),
 ];
 
 /// After [`CHECKS`].
@@ -143,26 +133,6 @@ fn with_lowest_priority(program: &Path) -> Command {
     }
 }
 
-/// Builds the documentation. A warning fails the step.
-///
-/// rustdoc reads the metadata of the dependencies, which clippy has made already. Cargo reuses that
-/// metadata if wrapper and arguments are those of `cargo clippy`. If `cargo clippy` changes its
-/// arguments one day, this step takes longer.
-fn document() -> Result<()> {
-    let sysroot =
-        Command::new("rustc").args(["--print", "sysroot"]).current_dir(crate::root()).output()?;
-    let clippy = Path::new(String::from_utf8(sysroot.stdout)?.trim()).join("bin/clippy-driver");
-    let mut doc = cargo();
-    doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--quiet"])
-        .env("RUSTDOCFLAGS", "-Dwarnings");
-    if clippy.is_file() {
-        doc.env("RUSTC_WORKSPACE_WRAPPER", clippy)
-            .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
-    }
-    ensure!(status(&mut doc)?.success(), "the documentation has warnings");
-    Ok(())
-}
-
 /// Packages the crates for users, and tests, builds and runs the workspaces of `cargo ptx new` with
 /// the packages.
 fn test_packages() -> Result<()> {
@@ -210,6 +180,7 @@ fn passes((name, step): Step) -> bool {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = arguments.only.as_deref().unwrap_or_default();
+    crate::compiler::set_up()?;
     let asked = |(name, _): &Step| name.contains(only);
     let all = [&BUILDS[..], &CHECKS, &TESTS, &SIMULATED].concat();
     ensure!(

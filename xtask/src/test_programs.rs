@@ -1,6 +1,7 @@
 //! The workspace's test programs, several at a time. `cargo test` runs them one after another, and
 //! a program with one long test leaves cores idle.
 
+use crate::compiler;
 use crate::process::{cargo, status, with_target};
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{out, outln};
@@ -35,21 +36,15 @@ struct Profile {
     test: bool,
 }
 
-const COMPILE: [&str; 4] = ["test", "--workspace", "--all-features", "--no-run"];
-
-/// Compiles the test programs.
-pub fn compile() -> Result<()> {
-    ensure!(status(cargo().args(COMPILE))?.success(), "the tests do not compile");
-    Ok(())
-}
-
-/// Runs the test programs, two at a time for each core: many wait until another build ends.
+/// Compiles the test programs, and runs two at a time for each core: many wait until another build
+/// ends.
 pub fn run() -> Result<()> {
-    compile()?;
+    let arguments = ["test", "--workspace", "--all-features"];
+    ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
     // Everything is compiled; this call only lists the programs.
     let listed = cargo()
-        .args(COMPILE)
-        .args(["--quiet", "--message-format=json"])
+        .args(arguments)
+        .args(["--no-run", "--quiet", "--message-format=json"])
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(listed.status.success(), "cargo does not say which test programs there are");
@@ -113,6 +108,7 @@ fn passes(program: &Program) -> Result<bool> {
     let mut command = Command::new(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
     with_target(&mut command);
+    compiler::tell(&mut command);
     let output =
         command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
     let printed = [output.stdout, output.stderr].concat();
