@@ -46,7 +46,7 @@ const BUILDS: [Step; 2] =
 const CHECKS: [Step; 2] = [
     ("formatting", check_formatting),
     ("compilation, lints and documentation", || {
-        run_cargo(&["build", "--workspace", "--all-features", "--all-targets"])
+        run_cargo(&["build", "--workspace", "--all-features", "--all-targets", "--keep-going"])
     }),
 ];
 

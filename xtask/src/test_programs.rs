@@ -36,8 +36,8 @@ struct Profile {
     test: bool,
 }
 
-/// Compiles the test programs, and runs two at a time for each core: many wait until another build
-/// ends.
+/// Compiles the test programs, and runs three at a time for each core: many wait until another
+/// build ends.
 pub fn run() -> Result<()> {
     let arguments = ["test", "--workspace", "--all-features"];
     ensure!(status(cargo().args(arguments).arg("--no-run"))?.success(), "the tests do not compile");
@@ -53,7 +53,7 @@ pub fn run() -> Result<()> {
 
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
-        for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..3 * thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if !passes(program).unwrap_or_else(|error| {
