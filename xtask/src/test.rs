@@ -18,12 +18,12 @@ const AFTER_HELP: &str = "Steps:
   formatting
   compilation, lints and documentation
   tests, examples, examples in the documentation
+  packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
   conformance on the simulator, a hundred schedules of each kernel
   kernels for every target
-  packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
 
-The last two steps run one after another, beside the others. So do the two on the simulator, after
-the compilation.
+The last step runs beside all others. After the compilation, those of a line run one after another,
+beside the other lines.
 
 Examples:
   cargo xtask test                     everything
@@ -38,9 +38,8 @@ Exit codes:
 /// A step: its name, and the function that runs it.
 type Step = (&'static str, fn() -> Result<()>);
 
-/// These steps run one after another, beside the others: they build kernels.
-const BUILDS: [Step; 2] =
-    [("kernels for every target", build_kernels), ("packages", test_packages)];
+/// From the start, beside the others.
+const KERNELS: [Step; 1] = [("kernels for every target", build_kernels)];
 
 /// The last step compiles all that follows.
 const CHECKS: [Step; 2] = [
@@ -59,7 +58,10 @@ const TESTS: [Step; 3] = [
     }),
 ];
 
-/// Beside [`TESTS`], with the time that these and [`BUILDS`] leave: they often wait for each other.
+/// Beside [`TESTS`].
+const PACKAGES: [Step; 1] = [("packages", test_packages)];
+
+/// Beside [`TESTS`] too, with the time that the others leave: they often wait for each other.
 const SIMULATED: [Step; 2] = [
     ("conformance on the simulator", || simulate(&[])),
     ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
@@ -182,7 +184,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = arguments.only.as_deref().unwrap_or_default();
     crate::compiler::set_up()?;
     let asked = |(name, _): &Step| name.contains(only);
-    let all = [&BUILDS[..], &CHECKS, &TESTS, &SIMULATED].concat();
+    let all = [&KERNELS[..], &CHECKS, &TESTS, &PACKAGES, &SIMULATED].concat();
     ensure!(
         all.iter().any(asked),
         "no step's name contains `{only}`; the steps are: {}",
@@ -192,11 +194,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         steps.iter().copied().filter(asked).map(|step| (step.0, passes(step))).collect()
     };
     let results = std::thread::scope(|scope| {
-        let builds = scope.spawn(|| pass(&BUILDS));
+        let kernels = scope.spawn(|| pass(&KERNELS));
         let mut results = pass(&CHECKS);
+        let packages = scope.spawn(|| pass(&PACKAGES));
         let simulated = scope.spawn(|| pass(&SIMULATED));
         results.extend(pass(&TESTS));
-        for thread in [simulated, builds] {
+        for thread in [kernels, packages, simulated] {
             let passed = thread.join();
             results.extend(
                 passed.unwrap_or_else(|_| vec![("a step beside the others, by a panic", false)]),
