@@ -51,7 +51,7 @@ pub fn tell(test: &mut Command) {
 }
 
 fn option() -> Option<String> {
-    COPY.get().map(|copy| format!("build.rustc-workspace-wrapper='{}'", copy.display()))
+    COPY.get().map(|copy| format!("build.rustc-workspace-wrapper={copy:?}"))
 }
 
 /// The arguments of clippy. Cargo compiles again what was compiled with others.
