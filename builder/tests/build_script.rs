@@ -164,13 +164,14 @@ fn cargo_runs_it_again_for_what_kernels_are_made_of_and_for_nothing_else() {
 
     // Another program with the same builder: this one, and a byte.
     let linked = || fs::metadata(app.path("out/sm_80/kernels.linked")).unwrap().modified().unwrap();
-    let made = linked();
+    let (made, runs) = (linked(), app.runs());
     let other = app.path("other program");
     fs::copy(std::env::current_exe().unwrap(), &other).unwrap();
     fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"!").unwrap();
     let mut other = Command::new(other);
     other.args(["--ignored", "--exact", "as_the_build_script"]).current_dir(app.path("."));
     assert!(other.output().unwrap().status.success());
+    assert_eq!(app.runs(), runs + 1);
     assert_eq!(linked(), made, "it links the kernels again");
 }
 
