@@ -14,6 +14,7 @@ pub fn root() -> &'static Path {
 /// The libraries that the tests are linked with, by crate name.
 pub fn libraries() -> BTreeMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
+    // `cargo xtask test` compiles with another compiler than rustc.
     if let Ok(config) = std::env::var("PTX_MATRIX_TESTS_CONFIG") {
         cargo.args(["--config", &config]);
     }

@@ -4,15 +4,11 @@
 //! `cargo clippy` and `cargo doc` would make cargo read every crate, with all its dependencies,
 //! once more.
 
-use crate::process::{exit_code, status};
+use crate::process::{self, exit_code, status};
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::OnceLock;
-
-/// This program's copy, once cargo shall use it as the compiler.
-static COPY: OnceLock<PathBuf> = OnceLock::new();
 
 /// The folder of the copy, and of what the lints leave behind.
 fn folder() -> PathBuf {
@@ -30,32 +26,9 @@ pub fn set_up() -> Result<()> {
         .and_then(|()| std::fs::copy(this, &unfinished))
         .and_then(|_| std::fs::rename(&unfinished, &copy))
         .with_context(|| format!("cannot make {}", copy.display()))?;
-    COPY.get_or_init(|| copy);
+    process::compile_with(&copy);
     Ok(())
 }
-
-/// Adds the compiler to a call of cargo, if it is set up.
-///
-/// It is an option of cargo: the tests that run cargo would inherit a variable.
-pub fn add_to(cargo: &mut Command) {
-    if let Some(option) = option() {
-        cargo.args(["--config", &option]).env(LINTS.0, LINTS.1);
-    }
-}
-
-/// Tells a test program with which compiler the workspace was compiled.
-pub fn tell(test: &mut Command) {
-    if let Some(option) = option() {
-        test.env("PTX_MATRIX_TESTS_CONFIG", option).env(LINTS.0, LINTS.1);
-    }
-}
-
-fn option() -> Option<String> {
-    COPY.get().map(|copy| format!("build.rustc-workspace-wrapper={copy:?}"))
-}
-
-/// The arguments of clippy. Cargo compiles again what was compiled with others.
-const LINTS: (&str, &str) = ("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
 
 /// What cargo asks of a compiler.
 struct Compilation {
@@ -105,19 +78,18 @@ impl Compilation {
             return vec![compile()];
         }
         // clippy-driver compiles too, but omits MIR passes: the simulator takes an eighth longer.
-        let is_test = arguments.iter().any(|one| one == "--test");
         let is_optimised = arguments.iter().any(|one| one.starts_with("opt-level="));
-        let mut commands = if is_test || !is_optimised {
-            vec![lint(arguments)]
+        let mut commands = if is_optimised && !self.is_test() {
+            vec![compile(), lint(&self.edited(Some("--emit=metadata"), &folder()))]
         } else {
-            vec![compile(), lint(&self.edited("--emit=metadata", &folder()))]
+            vec![lint(arguments)]
         };
         if self.is_documented() {
             let mut document = self.beside_rustc("rustdoc");
             // In one folder, rustdoc would merge the indices of all crates again for each crate.
             let name = self.value_of("--crate-name").unwrap_or_default();
             let folder = folder().join("doc").join(name);
-            document.args(self.edited("", &folder)).arg("-Dwarnings");
+            document.args(self.edited(None, &folder)).arg("-Dwarnings");
             if self.value_of("--crate-type") == Some("bin") {
                 document.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
             }
@@ -144,19 +116,22 @@ impl Compilation {
         });
         let is_script =
             self.value_of("--crate-name").is_some_and(|name| name.starts_with("build_script_"));
-        // A test or a benchmark without a harness has `--cfg test`.
-        let is_test = self.arguments.iter().any(|one| one == "--test")
-            || self.arguments.windows(2).any(|pair| pair == ["--cfg", "test"]);
-        !(is_example || is_script || is_test)
+        !(is_example || is_script || self.is_test())
+    }
+
+    /// A test or a benchmark without a harness has `--cfg test`.
+    fn is_test(&self) -> bool {
+        self.arguments.iter().any(|one| one == "--test")
+            || self.arguments.windows(2).any(|pair| pair == ["--cfg", "test"])
     }
 
     /// The arguments with something else to emit, into another folder, of which cargo is not told.
-    fn edited(&self, emit: &str, folder: &Path) -> Vec<String> {
+    fn edited(&self, emit: Option<&str>, folder: &Path) -> Vec<String> {
         let mut edited = Vec::new();
         let mut arguments = self.arguments.iter();
         while let Some(argument) = arguments.next() {
             if argument.starts_with("--emit=") {
-                edited.extend((!emit.is_empty()).then(|| emit.to_owned()));
+                edited.extend(emit.map(str::to_owned));
             } else if argument.starts_with("--json=") {
                 edited.push(argument.replace(",artifacts", ""));
             } else if argument == "--out-dir" {

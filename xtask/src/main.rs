@@ -48,9 +48,9 @@ enum Command {
     Trials(program::Arguments),
     /// Run every check that needs no GPU, as CI does
     ///
-    /// The steps: formatting; compilation, lints and documentation; tests, examples, the examples
-    /// in the documentation, the conformance run on the simulator, a hundred schedules of each
-    /// kernel, the kernels built for every target, and the packages.
+    /// Formatting, compilation, lints and documentation come first. Then come tests, examples, the
+    /// examples in the documentation, and the packages. The simulator runs every conformance check,
+    /// and a hundred schedules of each kernel. The kernels are built for every target.
     Test(test::Arguments),
     /// Compile and assemble the kernels into target/ptx/TARGET/
     ///

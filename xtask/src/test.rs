@@ -124,7 +124,7 @@ fn simulate(options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A command that leaves the cores to other programs, where `nice` exists.
+/// A command that, on Unix, leaves the cores to other programs.
 fn with_lowest_priority(program: &Path) -> Command {
     if cfg!(unix) {
         let mut command = Command::new("nice");
@@ -182,7 +182,6 @@ fn passes((name, step): Step) -> bool {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = arguments.only.as_deref().unwrap_or_default();
-    crate::compiler::set_up()?;
     let asked = |(name, _): &Step| name.contains(only);
     let all = [&KERNELS[..], &CHECKS, &TESTS, &PACKAGES, &SIMULATED].concat();
     ensure!(
@@ -190,6 +189,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         "no step's name contains `{only}`; the steps are: {}",
         all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     );
+    crate::compiler::set_up()?;
     let pass = |steps: &[Step]| -> Vec<(&str, bool)> {
         steps.iter().copied().filter(asked).map(|step| (step.0, passes(step))).collect()
     };

@@ -1,14 +1,13 @@
 //! The workspace's test programs, several at a time. `cargo test` runs them one after another, and
 //! a program with one long test leaves cores idle.
 
-use crate::compiler;
-use crate::process::{cargo, status, with_target};
+use crate::process::{cargo, status, test_program};
 use anyhow::{Context, Result, ensure};
 use ptx_matrix_output::{out, outln};
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -105,10 +104,8 @@ fn from_both_ends<T>(programs: Vec<T>) -> Vec<T> {
 
 /// Runs a program, and prints its output in one piece.
 fn passes(program: &Program) -> Result<bool> {
-    let mut command = Command::new(&program.path);
+    let mut command = test_program(&program.path);
     command.current_dir(&program.package).env("CARGO_MANIFEST_DIR", &program.package);
-    with_target(&mut command);
-    compiler::tell(&mut command);
     let output =
         command.output().with_context(|| format!("cannot run {}", program.path.display()))?;
     let printed = [output.stdout, output.stderr].concat();
