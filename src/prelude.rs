@@ -25,8 +25,8 @@ pub use crate::fragment::{
 pub use crate::lane::{LANES, Lane, LaneCapture, PerLane};
 pub use crate::math::FloatMath;
 pub use crate::memory::{
-    At, Global, GlobalMut, SharedLayout, SharedRing, SharedTile, Swizzle32, Swizzle64, Swizzle128,
-    Unswizzled,
+    At, Global, GlobalAtomic, GlobalMut, SharedLayout, SharedRing, SharedTile, Swizzle32,
+    Swizzle64, Swizzle128, Unswizzled,
 };
 pub use crate::mma::Mma;
 pub use crate::scope::{Block, ClusterBlock, Threads, Warp, WarpGroup};

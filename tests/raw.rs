@@ -37,7 +37,16 @@ const TARGETS: [(&str, &str); 7] = [
 
 /// The lowest target of functions, by the start of their names; the first matching row counts.
 /// Functions of a form in a table are not listed: the table has their target.
-const NEEDS: [(&str, &str); 65] = [
+const NEEDS: [(&str, &str); 74] = [
+    ("atom_acq_rel_gpu_global_add_bf16", "sm_90"),
+    ("atom_acquire_gpu_global_add_bf16", "sm_90"),
+    ("atom_relaxed_gpu_global_add_bf16", "sm_90"),
+    ("atom_release_gpu_global_add_bf16", "sm_90"),
+    ("atom_", "sm_75"),
+    ("ld_acquire_", "sm_75"),
+    ("ld_relaxed_", "sm_75"),
+    ("st_relaxed_", "sm_75"),
+    ("st_release_", "sm_75"),
     ("bar_", "sm_75"),
     ("barrier_cluster_", "sm_90"),
     ("index::block_in_cluster", "sm_90"),

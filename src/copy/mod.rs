@@ -13,6 +13,7 @@
 //! | [`CachePolicy`] | how long the L2 cache keeps the bytes | sm_90 |
 //! | [`reduction`] | bulk copies that reduce at the destination: add, min, max and others | sm_90 |
 //! | | reductions by single lanes: [`GlobalMut::reduce`], [`SharedTile::reduce`] | sm_75 |
+//! | [`AtomicElement`] | the elements that [`GlobalAtomic`] loads, stores and exchanges | sm_75 |
 //! | [`BulkGroup`] | waits for stores that a lane started | sm_90 |
 //!
 //! A load completes its bytes on a [barrier](crate::sync), and a warp waits for the barrier's
@@ -50,6 +51,7 @@
 //! assert_eq!(d[..], a[..]);
 //! ```
 //!
+//! [`GlobalAtomic`]: crate::memory::GlobalAtomic
 //! [`GlobalMut::reduce`]: crate::memory::GlobalMut::reduce
 //! [`SharedTile::load_tma`]: crate::memory::SharedTile::load_tma
 //! [`SharedTile::reduce`]: crate::memory::SharedTile::reduce
@@ -60,6 +62,7 @@ mod bulk;
 mod bulk_tensor;
 mod cache_policy;
 mod cp_async;
+mod global_atomic;
 mod im2col;
 mod peer;
 mod peer_bulk;
@@ -73,6 +76,7 @@ pub use bulk::{BulkGroup, TmaElements};
 pub use bulk_tensor::{TmaBox, TmaCoord};
 pub use cache_policy::{CachePolicy, Priority, RestPriority};
 pub use cp_async::{CpAsync, CpAsyncForm};
+pub use global_atomic::AtomicElement;
 pub use im2col::{Im2colAt, TmaPixels};
 pub use piece_reader::{AsyncPiece, Fetched, Piece, UnalignedReader};
 pub use tensor_map::{BoxTile, Im2col, TensorMap, TensorMapMut, TensorMode, Tiled};

@@ -4,6 +4,7 @@
 use crate::element::{Element, bf16, f16};
 #[doc(hidden)]
 pub use crate::isa::Operation;
+use crate::isa::Semantics;
 use crate::lane::Sealed;
 use crate::raw;
 use crate::target::AtLeast;
@@ -68,7 +69,8 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
 
 /// A reduction of an element by a lane's value: in global memory for
 /// [`GlobalMut::reduce`](crate::memory::GlobalMut::reduce), in the block's shared memory for
-/// [`SharedTile::reduce`](crate::memory::SharedTile::reduce).
+/// [`SharedTile::reduce`](crate::memory::SharedTile::reduce). With a result, in global memory:
+/// [`GlobalAtomic::fetch`](crate::memory::GlobalAtomic::fetch).
 ///
 /// | | elements |
 /// | --- | --- |
@@ -89,6 +91,10 @@ pub trait AtomicReduction<T: Element>: Operates {
     /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_in_global(to: *mut T, value: T);
+    /// # Safety
+    /// As for the raw function.
+    #[doc(hidden)]
+    unsafe fn fetch_in_global(at: *mut T, value: T, order: Semantics) -> T;
     /// # Safety
     /// As for the raw function.
     #[doc(hidden)]
@@ -180,6 +186,25 @@ macro_rules! reductions {
                         pastey::paste!(raw::[<red_relaxed_gpu_global_ $ptx _ $atomic_kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to.cast(), value.to_bits()) }
+                }
+
+                #[inline]
+                #[track_caller]
+                unsafe fn fetch_in_global(
+                    at: *mut $atomic,
+                    value: $atomic,
+                    order: Semantics,
+                ) -> $atomic {
+                    let fetch = pastey::paste!(match order {
+                        Semantics::Relaxed => raw::[<atom_relaxed_gpu_global_ $ptx _ $atomic_kind>],
+                        Semantics::Acquire => raw::[<atom_acquire_gpu_global_ $ptx _ $atomic_kind>],
+                        Semantics::Release => raw::[<atom_release_gpu_global_ $ptx _ $atomic_kind>],
+                        Semantics::AcquireRelease => {
+                            raw::[<atom_acq_rel_gpu_global_ $ptx _ $atomic_kind>]
+                        }
+                    });
+                    // SAFETY: the caller upholds the conditions.
+                    Element::from_bits(unsafe { fetch(at.cast(), value.to_bits()) })
                 }
 
                 #[inline]

@@ -17,6 +17,8 @@ std::thread_local! {
     /// The launch whose arguments this thread binds. A kernel binds none: the buffer might not
     /// exist until the kernel's end.
     static BINDING: Cell<LaunchId> = const { Cell::new(LaunchId(0)) };
+    /// Whether an argument of it has atomic elements.
+    static TAKES_TURNS: Cell<bool> = const { Cell::new(false) };
 }
 
 impl LaunchId {
@@ -53,7 +55,8 @@ fn refuse(handle: &str) -> ! {
 /// [`bound`](Self::bound) are the launch's.
 pub struct Binding {
     launch: LaunchId,
-    previous: LaunchId,
+    previous: (LaunchId, bool),
+    takes_turns: Cell<bool>,
 }
 
 impl Binding {
@@ -61,12 +64,27 @@ impl Binding {
     pub fn begin() -> Self {
         static LAUNCHES: AtomicU64 = AtomicU64::new(1);
         let launch = LaunchId(LAUNCHES.fetch_add(1, Ordering::Relaxed));
-        Binding { launch, previous: BINDING.replace(launch) }
+        let previous = (BINDING.replace(launch), TAKES_TURNS.replace(false));
+        Binding { launch, previous, takes_turns: Cell::new(false) }
     }
 
     /// Ends the binding. Only the launch's blocks use the handles.
     pub fn bound(&self) {
-        BINDING.set(self.previous);
+        if BINDING.get() == self.launch {
+            let (launch, takes_turns) = self.previous;
+            BINDING.set(launch);
+            self.takes_turns.set(TAKES_TURNS.replace(takes_turns));
+        }
+    }
+
+    /// An argument of the launch that is bound has atomic elements.
+    pub(crate) fn take_turns() {
+        TAKES_TURNS.set(true);
+    }
+
+    /// Whether the launch's clusters take turns: they share atomic elements.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.takes_turns.get()
     }
 
     /// The launch.

@@ -33,6 +33,7 @@ mod matrices;
 mod operation;
 mod options;
 mod scaled;
+mod semantics;
 mod sparse;
 mod sparse_scaled;
 mod tensor;
@@ -50,6 +51,8 @@ pub use options::{
 };
 #[doc(hidden)]
 pub use options::{Quad, WarpGroupFp8};
+#[doc(hidden)]
+pub use semantics::Semantics;
 pub use tensor::TensorMapWords;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use values::*;

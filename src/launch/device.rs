@@ -19,6 +19,9 @@ pub struct Launch<'a> {
     /// The launch that the arguments are bound for.
     #[doc(hidden)]
     pub id: crate::engine::LaunchId,
+    /// Whether the simulator's clusters take turns: they share atomic elements.
+    #[doc(hidden)]
+    pub takes_turns: bool,
     /// Names a byte of the kernel's shared memory, for the simulator's reports.
     #[doc(hidden)]
     pub name_byte: crate::engine::NameByte,

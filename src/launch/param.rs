@@ -4,7 +4,7 @@ use super::args::MAX_PARAM_BYTES;
 use super::{ByValue, TypeName, type_name};
 use crate::element::{Element, bf16, f16};
 use crate::machine::host_items;
-use crate::memory::{Global, GlobalMut};
+use crate::memory::{Global, GlobalAtomic, GlobalMut};
 #[cfg(not(target_arch = "nvptx64"))]
 use {
     super::{Device, KernelData, KernelField},
@@ -14,7 +14,7 @@ use {
 
 /// A type of kernel parameter.
 ///
-/// [`Global`], [`GlobalMut`], [`TensorMap`](crate::copy::TensorMap),
+/// [`Global`], [`GlobalMut`], [`GlobalAtomic`], [`TensorMap`](crate::copy::TensorMap),
 /// [`TensorMapMut`](crate::copy::TensorMapMut), numbers, `bool`, arrays, and structs with
 /// [`KernelArgs`](macro@crate::KernelArgs).
 ///
@@ -25,9 +25,9 @@ use {
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot take a parameter of type `{Self}`",
     label = "not a kernel parameter",
-    note = "kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, \
-            RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their \
-            shared memory"
+    note = "kernels take `Global<T>`, `GlobalMut<T>`, `GlobalAtomic<T>`, `TensorMap<Tile, RANK>`, \
+            `TensorMapMut<Tile, RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, \
+            marked `#[shared]`, their shared memory"
 )]
 pub unsafe trait KernelParam {
     /// The parameter in a kernel that runs during `'k`.
@@ -243,7 +243,7 @@ scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f16 bf16 f32 f64);
 /// A slice is passed as a pointer and a length. The pointer is typed, so that LLVM knows that it
 /// points to global memory.
 macro_rules! slices {
-    ($($slice:ident $bind:ident [$($borrow:tt)+];)*) => {$(
+    ($($slice:ident $memory:ident [$($borrow:tt)+];)*) => {$(
         // SAFETY: a pointer and a length, each of 64 bits on a GPU.
         unsafe impl<T: Element> KernelParam for $slice<'_, T> {
             type In<'k> = $slice<'k, T>;
@@ -263,16 +263,19 @@ macro_rules! slices {
                 unsafe { $slice::new(start, len, name) }
             }
 
-            slices!(@host $slice $bind $($borrow)+);
+            slices!(@host $slice $memory $($borrow)+);
         }
     )*};
-    (@host $slice:ident $bind:ident $($borrow:tt)+) => {
+    (@host $slice:ident $memory:ident $($borrow:tt)+) => {
         host_items! {
             type Host<'h, D: Device + 'h> = $($borrow)+ D::Buffer<T>;
             fn bind<'h, D: Device + 'h>(
                 device: &D, host: Self::Host<'h, D>, name: &'static str
             ) -> $slice<'h, T> {
-                $bind(device, host, name)
+                let in_place = device.is_in_place(&*host);
+                let (start, len) = device.$memory(host);
+                // SAFETY: the buffer is borrowed for `'h`, mutably unless it is a `Global`.
+                unsafe { $slice::new(start, len, name) }.in_place(in_place)
             }
             fn values(bound: $slice<'_, T>, into: &mut Params) {
                 into.push(bound.address());
@@ -282,28 +285,7 @@ macro_rules! slices {
     };
 }
 slices! {
-    Global bind_global [&'h];
-    GlobalMut bind_global_mut [&'h mut];
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-fn bind_global<'h, T: Element, D: Device>(
-    device: &D,
-    host: &'h D::Buffer<T>,
-    name: &'static str,
-) -> Global<'h, T> {
-    let (start, len) = device.slice(host);
-    // SAFETY: the buffer is borrowed for `'h`.
-    unsafe { Global::new(start, len, name) }.in_place(device.is_in_place(host))
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-fn bind_global_mut<'h, T: Element, D: Device>(
-    device: &D,
-    host: &'h mut D::Buffer<T>,
-    name: &'static str,
-) -> GlobalMut<'h, T> {
-    let (start, len) = device.slice_mut(host);
-    // SAFETY: the buffer is borrowed for `'h`, mutably.
-    unsafe { GlobalMut::new(start, len, name) }
+    Global slice [&'h];
+    GlobalMut slice_mut [&'h mut];
+    GlobalAtomic slice_mut [&'h mut];
 }

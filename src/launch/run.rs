@@ -101,6 +101,7 @@ fn with_launch<P: KernelParams>(
         params: &params,
         body: &|block| body.run(block),
         id: binding.launch(),
+        takes_turns: binding.takes_turns(),
         name_byte: kernel.name_byte,
     });
 }

@@ -128,9 +128,19 @@ impl<T> RawSlice<T> {
                 len: self.len,
                 element: size_of::<T>(),
                 is_mut,
+                is_atomic: false,
             });
         }
         self.start
+    }
+
+    /// The same slice, for atomic operations. In the simulator, the clusters of its launch take
+    /// turns.
+    #[inline]
+    pub(crate) fn atomic(self) -> Self {
+        #[cfg(not(target_arch = "nvptx64"))]
+        engine::Binding::take_turns();
+        self
     }
 
     /// The same slice. If `in_place`, the simulator orders its reads with the writes of the launch.
@@ -292,6 +302,21 @@ impl<T: Element> RawSlice<T> {
     pub(crate) fn to_reduce(self, index: usize, site: Site) -> *mut T {
         let _ = self.as_ptr(true);
         self.element(index, "reduction", site)
+    }
+
+    /// The address of element `index`, for an atomic operation. `access` is the operation.
+    #[inline]
+    pub(crate) fn to_operate(self, index: usize, access: &'static str, site: Site) -> *mut T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        engine::note_slice(Slice {
+            name: self.name,
+            address: self.start.addr(),
+            len: self.len,
+            element: size_of::<T>(),
+            is_mut: true,
+            is_atomic: true,
+        });
+        self.element(index, access, site)
     }
 
     /// Writes the bytes of `piece` to consecutive elements from `first` on.

@@ -38,7 +38,14 @@ impl MapRef {
         is_mut: bool,
     ) -> Self {
         let (name, start, len) = slice;
-        let slice = Slice { name, address: start.addr(), len, element: size_of::<T>(), is_mut };
+        let slice = Slice {
+            name,
+            address: start.addr(),
+            len,
+            element: size_of::<T>(),
+            is_mut,
+            is_atomic: false,
+        };
         MapRef { words, slice, launch: LaunchId::of_new_handles() }
     }
 

@@ -53,4 +53,4 @@ pub(crate) use names::{SharedField, name_fields};
 pub(crate) use round::f16_pair;
 pub(crate) use scope::BlockRef;
 pub(crate) use shared::{check_swizzle, load_shared_pair, note_row, note_written};
-pub(crate) use shuffle::{shuffle, shuffle_down, shuffle_up, shuffle_xor};
+pub(crate) use shuffle::{broadcast, shuffle, shuffle_down, shuffle_up, shuffle_xor};

@@ -6,7 +6,7 @@ use crate::engine::{Mode, note_collective};
 use crate::lane::LANES;
 use crate::lane::{PerLane, Site};
 #[cfg(target_arch = "nvptx64")]
-use crate::raw;
+use crate::{machine::uniform, raw};
 use bytemuck::Pod;
 
 /// One row for each shuffle: its name, the function of `raw`, the form, the mode, and the last
@@ -62,6 +62,23 @@ pub(crate) unsafe fn shuffle<T: Pod>(
     return passed(site, values, "shfl.sync.idx.b32", |lane| {
         Mode::Index.source(lane, from.array()[lane], 31).0
     });
+}
+
+/// The value of lane 0.
+///
+/// # Safety
+/// The warp is converged.
+#[inline]
+pub(crate) unsafe fn broadcast<T: Pod>(site: Site, values: &PerLane<T>) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    return {
+        let _ = site;
+        // SAFETY: guaranteed by the caller. (The function says no more to the assembler than that
+        // the result is the same in all lanes.)
+        passed(values, |value| unsafe { uniform(value) }).own()
+    };
+    #[cfg(not(target_arch = "nvptx64"))]
+    return passed(site, values, "shfl.sync.idx.b32", |_| 0).array()[0];
 }
 
 /// The value for each lane, register by register.

@@ -74,6 +74,14 @@ macro_rules! handle {
                 self.slice.address()
             }
 
+            /// Sets whether the simulator orders a `Global`'s reads with the writes of the launch:
+            /// see [`Device::is_in_place`](crate::launch::Device::is_in_place).
+            #[allow(dead_code, reason = "the host binds a kernel's parameters")]
+            pub(crate) fn in_place(mut self, in_place: bool) -> Self {
+                self.slice = self.slice.in_place(in_place);
+                self
+            }
+
             /// The number of elements.
             #[inline]
             pub const fn len(self) -> usize {
@@ -125,14 +133,6 @@ macro_rules! handle {
 handle!(Global false const, GlobalMut true mut);
 
 impl<T: Element> Global<'_, T> {
-    /// Sets whether the simulator orders the slice's reads with the writes of the launch: see
-    /// [`Device::is_in_place`](crate::launch::Device::is_in_place).
-    #[allow(dead_code, reason = "the host binds a kernel's parameters")]
-    pub(crate) fn in_place(mut self, in_place: bool) -> Self {
-        self.slice = self.slice.in_place(in_place);
-        self
-    }
-
     /// The address of the first element.
     #[inline]
     pub(crate) fn start(self) -> *const T {

@@ -3,6 +3,7 @@
 //! | item | purpose |
 //! | --- | --- |
 //! | [`Global`], [`GlobalMut`] | slices of global memory: read only, or also written |
+//! | [`GlobalAtomic`] | a slice of global memory for atomic operations: counters and flags |
 //! | [`GlobalMatrix`], [`GlobalMatrixMut`] | matrices in such slices, with a leading dimension |
 //! | [`SharedTile`] | a matrix in shared memory, with its order and its [`Swizzle`] |
 //! | [`SharedRing`] | `N` equal parts, indexed at run time: the stages of a pipeline |
@@ -42,6 +43,7 @@
 mod coordinate;
 mod copy;
 mod global;
+mod global_atomic;
 mod global_matrix;
 mod layout;
 mod peer_memory;
@@ -54,6 +56,7 @@ pub use crate::target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};
 pub(crate) use coordinate::check_known;
 pub use coordinate::{At, Coordinate, Window};
 pub use global::{Global, GlobalMut};
+pub use global_atomic::GlobalAtomic;
 pub use global_matrix::{GlobalMatrix, GlobalMatrixMut};
 pub use layout::SharedLayout;
 pub use peer_memory::{OfPeer, PeerRing, PeerTile};

@@ -41,6 +41,7 @@
 
 mod approx;
 mod async_stores;
+mod atom;
 mod bulk;
 mod bulk_tensor;
 mod cache_policy;
@@ -70,6 +71,7 @@ mod wgmma;
 
 pub use approx::*;
 pub use async_stores::*;
+pub use atom::*;
 pub use bulk::*;
 pub use bulk_tensor::*;
 pub use cache_policy::*;

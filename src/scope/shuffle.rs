@@ -122,6 +122,37 @@ impl Warp<'_> {
         // SAFETY: warp scope is converged.
         unsafe { machine::shuffle(Site::here(), values, from) }
     }
+
+    /// Returns the value of lane 0, for the whole warp (`shfl.sync.idx.b32`).
+    ///
+    /// A lane's value reaches warp scope so: for conditions, indices of tiles, and operands that
+    /// are the same in all lanes.
+    ///
+    /// ```
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Doubles numbers until the largest one is at least `limit`. (Lane 0 has the largest one.)
+    /// #[kernel(threads = 32)]
+    /// fn double(block: &Block, d: GlobalMut<u32>, limit: u32) {
+    ///     let warp = block.warp();
+    ///     let mut numbers = warp.each(|lane| d.get(lane, lane.id()));
+    ///     while warp.broadcast(&numbers) < limit {
+    ///         warp.update(&mut numbers, |_, number| *number *= 2);
+    ///     }
+    ///     warp.each(|lane| d.set(lane.id(), lane.get(&numbers)));
+    /// }
+    ///
+    /// let mut d: Vec<u32> = (1..=32).rev().collect();
+    /// double::simulate(1, &mut d, 1000).check();
+    /// assert_eq!((d[0], d[31]), (1024, 32));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn broadcast<T: Pod>(self, values: &PerLane<T>) -> T {
+        const { assert_registers::<T>() }
+        // SAFETY: warp scope is converged.
+        unsafe { machine::broadcast(Site::here(), values) }
+    }
 }
 
 /// Each public function evaluates it, so that the compiler names the caller in an error.

@@ -9,7 +9,7 @@ use crate::engine::{
     },
     record::{Recorded, Recorder},
     warps::{
-        block,
+        block, launch,
         polling::PATIENCE,
         schedule::{self, Ran},
     },
@@ -261,6 +261,31 @@ impl Simulator {
         ran
     }
 
+    /// Runs the clusters at these blocks, which take turns, with each schedule. Returns their
+    /// results with the first schedule, and what was found with the others. The values that the
+    /// first one left are in memory then.
+    ///
+    /// # Safety
+    /// The kernel writes to buffers that the launch has borrowed mutably.
+    unsafe fn run_in_turns(&self, job: &Job<'_>, clusters: Vec<Grid>) -> (Vec<Ran>, Vec<Found>) {
+        let run = |schedule: u64, recorded: Recorded| {
+            let seed = self.seed.wrapping_add(schedule);
+            // SAFETY: guaranteed by the caller. Memory is written only below.
+            unsafe { launch::run(job, clusters.iter().copied(), seed, self.patience, recorded) }
+        };
+        let (ran, memory) = run(0, self.recorded());
+        let others = (1..self.schedules).into_par_iter().map(|schedule| {
+            let mut found = Found::default();
+            let (ran, _) = run(schedule, Recorded::default());
+            ran.into_iter().for_each(|ran| found.append(ran.found));
+            found
+        });
+        let of_others = others.collect();
+        // SAFETY: guaranteed by the caller. No block runs.
+        unsafe { memory.write_to_memory() };
+        (ran, of_others)
+    }
+
     /// Whether the simulated GPU can run the kernel: it has the kernel's target, and enough shared
     /// memory for a block. Without [`gpu`](Self::gpu), every kernel runs.
     pub fn can_run(&self, kernel: &KernelInfo) -> bool {
@@ -423,6 +448,20 @@ unsafe impl Device for Simulator {
         let (mut found, mut boxes) = (Found::default(), Boxes::default());
         let mut clusters = clusters(grid, kernel.cluster);
         let warps = kernel.threads as usize / LANES;
+        let mut add = |ran: Ran, found: &mut Found| {
+            found.append(ran.found);
+            boxes.append(ran.boxes);
+            if let (Some(record), Some(ran)) = (&mut record, ran.recorder) {
+                record.append(ran);
+            }
+            ran.accesses
+        };
+        if launch.takes_turns {
+            // SAFETY: guaranteed by the caller.
+            let (ran, of_others) = unsafe { self.run_in_turns(&job, clusters.by_ref().collect()) };
+            ran.into_iter().for_each(|ran| drop(add(ran, &mut found)));
+            of_others.into_iter().for_each(|of_other| found.append(of_other));
+        }
         loop {
             let batch: Vec<Grid> = clusters.by_ref().take(CLUSTER_BATCH).collect();
             if batch.is_empty() {
@@ -435,8 +474,7 @@ unsafe impl Device for Simulator {
                 batch => batch.par_iter().map(run).collect(),
             };
             for (&first, ran) in batch.iter().zip(ran) {
-                found.append(ran.found);
-                boxes.append(ran.boxes);
+                let of_cluster = add(ran, &mut found);
                 let blocks = block::blocks(first, kernel.cluster);
                 let finding = |misuse, by: Access| {
                     let (block, warp) = (blocks[by.agent / warps], by.agent % warps);
@@ -444,10 +482,7 @@ unsafe impl Device for Simulator {
                 };
                 // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no
                 // block is running.
-                unsafe { accesses.add(&blocks, warps, ran.accesses, &mut found, finding) };
-                if let (Some(record), Some(ran)) = (&mut record, ran.recorder) {
-                    record.append(ran);
-                }
+                unsafe { accesses.add(&blocks, warps, of_cluster, &mut found, finding) };
             }
         }
         for (misuse, Outside { block, warp, lane, location, .. }) in

@@ -13,6 +13,7 @@
 //! | [`BarrierToken`] | the token of a test of a barrier that does not block |
 //! | [`NamedBarrier`] | a barrier for some of a block's warps, without shared memory |
 //! | [`PeerBarrier`], [`PeerBarrierRing`] | barriers of another block of the cluster |
+//! | [`Relaxed`], [`Acquire`], [`Release`], [`AcquireRelease`] | orders of atomic operations |
 //!
 //! Barriers need sm_90, but for `NamedBarrier`, which each GPU has. The copies that complete bytes
 //! on them are in [`copy`](crate::copy), and the barriers of a whole block, warpgroup or cluster in
@@ -46,12 +47,16 @@
 //! ```
 
 mod barrier;
+mod memory_order;
 mod named;
 mod peer;
 mod ring;
 mod token;
 
 pub use barrier::{Arrival, Barrier, BarrierMemory, Phase};
+pub use memory_order::{
+    Acquire, AcquireRelease, LoadOrder, MemoryOrder, Relaxed, Release, StoreOrder,
+};
 pub use named::NamedBarrier;
 pub use peer::{PeerBarrier, PeerBarrierRing};
 pub use ring::{BarrierRing, PipelineState};

@@ -7,7 +7,8 @@ use ptx_matrix::prelude::*;
 fn sum(_: &Block, _a: &[f32]) {}
 //~^ ERROR a kernel cannot take a parameter of type `&[f32]`
 //~| not a kernel parameter
-//~| kernels take `Global<T>`, `GlobalMut<T>`, `TensorMap<Tile, RANK>`, `TensorMapMut<Tile, RANK>`,
-//~> numbers, structs with `#[derive(KernelArgs)]`, and, marked `#[shared]`, their shared memory
+//~| kernels take `Global<T>`, `GlobalMut<T>`, `GlobalAtomic<T>`, `TensorMap<Tile, RANK>`,
+//~> `TensorMapMut<Tile, RANK>`, numbers, structs with `#[derive(KernelArgs)]`, and, marked
+//~> `#[shared]`, their shared memory
 
 fn main() {}

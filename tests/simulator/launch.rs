@@ -63,6 +63,7 @@ fn rejects_kernels_that_no_gpu_runs() {
             params: &Params::new(),
             body: &body,
             id: Default::default(),
+            takes_turns: false,
             name_byte: |_, _| {},
         };
         // SAFETY: The kernel accesses nothing.

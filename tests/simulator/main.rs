@@ -5,6 +5,7 @@ mod accumulators;
 mod async_stores;
 mod asynchronous;
 mod atomic_reductions;
+mod atomics;
 mod bank_conflicts;
 mod barrier;
 mod barrier_memory;

@@ -10,6 +10,7 @@
 pub mod approx;
 pub mod arithmetic;
 pub mod atomic_reductions;
+pub mod atomics;
 pub mod barriers;
 pub mod copies;
 pub mod fragments;

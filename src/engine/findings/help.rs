@@ -84,14 +84,18 @@ impl Misuse {
             Misuse::Race { access, other_access, other: Agent::OtherBlock(_), .. } => {
                 let remedy = match (*access == "reduction", *other_access == "reduction") {
                     (false, false) => {
-                        "what one writes, no other may touch in the same launch; to add to one \
-                         element, all `reduce` it"
+                        "what one writes, no other may touch in the same launch, unless one \
+                         releases a value of a `GlobalAtomic` behind its access, and the other \
+                         acquires it before; to add to one element, all `reduce` it"
                     }
                     (true, true) => {
                         "in one launch, all reduce an element by the same operation, since the \
                          result of several depends on their order"
                     }
-                    _ => "read and write in another launch what blocks reduce",
+                    _ => {
+                        "read and write what blocks reduce in another launch, or after you have \
+                         acquired what each releases by a `GlobalAtomic`"
+                    }
                 };
                 format!("blocks run in any order: {remedy}")
             }
@@ -236,6 +240,9 @@ impl Misuse {
             Misuse::ReductionWidth { element, .. } => {
                 format!("call the function for elements of {element} bytes")
             }
+            Misuse::NotAtomic { .. } => {
+                "make it a parameter of type `GlobalAtomic`, and call its functions".into()
+            }
             Misuse::OutsideOfSlices { .. } => {
                 "take the address from `as_ptr` of a slice, in the same launch, and stay within \
                  the slice; only a `GlobalMut` may be written"
@@ -280,9 +287,14 @@ impl Misuse {
                 )
             }
             Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
+            Misuse::AtomicPolling { .. } => {
+                "compare the value that it waits for with those that the others store: none is the \
+                 one, or the thread that would store it waits, too"
+                    .into()
+            }
             Misuse::Polling { memory: Memory::Global { .. } } => {
-                "what another block writes is seen in another launch; what another warp or lane \
-                 writes, behind a `sync`: wait there"
+                "what another block writes is seen in another launch, or by a `GlobalAtomic`; \
+                 what another warp or lane writes, behind a `sync`: wait there"
                     .into()
             }
             Misuse::Polling { .. } => {

@@ -175,6 +175,9 @@ impl Misuse {
                      {element}"
                 )
             }
+            Misuse::NotAtomic { name, form } => {
+                write!(f, "`{form}` on an element of `{name}`, which is no `GlobalAtomic`")
+            }
             Misuse::NoTensorMap => {
                 f.write_str("the address given as a tensor map is not that of one")
             }
@@ -380,6 +383,13 @@ impl Misuse {
                      zero",
                     cols.start(),
                     cols.end()
+                )
+            }
+            Misuse::AtomicPolling { name, index } => {
+                write!(
+                    f,
+                    "deadlock: a lane waits for a value of element {index} of `{name}`, and no \
+                     block changes an atomic element any more"
                 )
             }
             Misuse::Polling { memory } => {

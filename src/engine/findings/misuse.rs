@@ -536,6 +536,14 @@ pub enum Misuse {
         /// Bytes of an element of the reduction.
         bytes: usize,
     },
+    /// An atomic operation with a result, or an ordered load or store, of memory that is not a
+    /// [`GlobalAtomic`](crate::memory::GlobalAtomic).
+    NotAtomic {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The instruction.
+        form: &'static str,
+    },
     /// The operand for a tensor map is not one.
     NoTensorMap,
     /// The rank of a tensor instruction differs from that of its map.
@@ -824,6 +832,13 @@ pub enum Misuse {
         cols: RangeInclusive<usize>,
         /// The nonzero parts of the chunk, as a bit mask.
         parts: usize,
+    },
+    /// A lane waits for a value of an atomic element, and no block changes one any more.
+    AtomicPolling {
+        /// The kernel's parameter.
+        name: &'static str,
+        /// The element.
+        index: usize,
     },
     /// A lane polls: it reads the same value again and again, as if another lane would write it.
     Polling {

@@ -5,6 +5,7 @@
 //! when the block ends.
 
 use crate::engine::findings::{BarrierPhase, Misuse};
+pub(crate) use crate::engine::memory::atomic::AtomicOperation;
 use crate::engine::memory::copies;
 use crate::engine::memory::global::{self, ElementOf, land_copy, land_reduction};
 use crate::engine::memory::order::executing;
@@ -116,8 +117,11 @@ impl Store {
         for Element { address, of, bytes, size } in &self.elements {
             let bytes = &bytes[..*size];
             match self.reduction {
-                None => land_copy(block, by, *address, *of, bytes),
-                Some(reduction) => land_reduction(block, by, *address, *of, reduction, bytes),
+                None => land_copy(block, (self.started, by), *address, *of, bytes),
+                Some(reduction) => {
+                    let by = (self.started, by);
+                    land_reduction(block, by, *address, *of, reduction, bytes);
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::engine::{
     findings::{Agent, Finding, Found, Memory, Misuse},
     memory::{
         bulk,
+        launch_memory::{Conflict, InLaunch, Kind, Published, Value},
         order::{Order, Space},
         race::{Access, History, Lanes},
         reduction::{ByClass, Class, Reduction},
@@ -52,6 +53,8 @@ pub(crate) struct GlobalAccesses {
     accessed: Vec<(usize, Accessed)>,
     /// The start of each bulk copy to global memory, and the class of a reduction.
     stores: Vec<(Access, Option<Class>)>,
+    /// The indices in `accessed` of the elements accessed since [`publish`](Self::publish).
+    fresh: Vec<u32>,
 }
 
 struct Accessed {
@@ -61,6 +64,7 @@ struct Accessed {
     value: Option<Value>,
     /// Whether a bulk copy wrote it.
     by_copy: bool,
+    is_fresh: bool,
     /// The numbers of the bulk copies in flight to it, in [`GlobalAccesses::stores`].
     in_flight: VecDeque<u32>,
     /// Only few elements have reductions.
@@ -73,25 +77,6 @@ struct Reductions {
     histories: ByClass,
     /// The block's reductions of an element that it did not write.
     values: Vec<(Reduction, Value)>,
-}
-
-/// The bytes of an element.
-#[derive(Clone, Copy)]
-struct Value {
-    bytes: [u8; 8],
-    len: u8,
-}
-
-impl Value {
-    fn new(of: &[u8]) -> Self {
-        let mut bytes = [0; 8];
-        bytes[..of.len()].copy_from_slice(of);
-        Value { bytes, len: of.len() as u8 }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.len.into()]
-    }
 }
 
 impl GlobalAccesses {
@@ -115,12 +100,16 @@ impl GlobalAccesses {
                 history: History::default(),
                 value: None,
                 by_copy: false,
+                is_fresh: false,
                 in_flight: VecDeque::new(),
                 reductions: None,
             };
             self.accessed.push((address, accessed));
         }
         let accessed = &mut self.accessed[index as usize].1;
+        if !std::mem::replace(&mut accessed.is_fresh, true) {
+            self.fresh.push(index);
+        }
         let mut in_flight = accessed.in_flight.iter().map(|&number| self.stores[number as usize]);
         let conflict = in_flight.find(|(_, other)| reduces.is_none() || *other != reduces);
         (accessed, conflict.map(|(started, _)| started))
@@ -128,6 +117,33 @@ impl GlobalAccesses {
 
     fn get(&self, address: usize) -> Option<&Accessed> {
         Some(&self.accessed[*self.indices.get(&address)? as usize].1)
+    }
+
+    /// Lets the other clusters of a launch see the accesses since the last time.
+    ///
+    /// # Safety
+    /// The elements' addresses are in memory that the launch may write. Nothing else writes it
+    /// meanwhile.
+    pub(crate) unsafe fn publish(&mut self, in_launch: &InLaunch) {
+        let mut memory = in_launch.memory.borrow_mut();
+        for index in self.fresh.drain(..) {
+            let (address, accessed) = &mut self.accessed[index as usize];
+            accessed.is_fresh = false;
+            let reductions = accessed.reductions.as_deref_mut();
+            let (reductions, reduced) = reductions.map_or_else(Default::default, |reductions| {
+                (reductions.histories.clone(), std::mem::take(&mut reductions.values))
+            });
+            let published = Published {
+                cluster: in_launch.cluster,
+                history: accessed.history.clone(),
+                reductions,
+                by_copy: accessed.by_copy,
+            };
+            // From now on, the value is the one in the launch's memory.
+            let value = accessed.value.take();
+            // SAFETY: guaranteed by the caller.
+            unsafe { memory.publish(*address, value, reduced.into_iter(), published) };
+        }
     }
 
     /// The copy of this number to this element has landed, and its lane knows it.
@@ -166,11 +182,11 @@ impl Accessed {
         let reductions = self.reductions.get_or_insert_default();
         reductions.histories.of(reduction.class()).read(by, &block.order);
         match &mut self.value {
-            Some(Value { bytes, len }) => {
-                reduction.apply(&mut bytes[..usize::from(*len)], by_value);
-            }
+            Some(value) => reduction.apply(value.bytes_mut(), by_value),
             None => {
-                check_written(block, by, address..address + by_value.len(), self.element);
+                if value_in_launch(block, address).is_none() {
+                    check_written(block, by, address..address + by_value.len(), self.element);
+                }
                 reductions.values.push((reduction, Value::new(by_value)));
             }
         }
@@ -266,7 +282,7 @@ impl LaunchAccesses {
                     Some(write) if reductions.is_none() => {
                         first.insert(OfElement::Written(as_a_block(write)));
                         // SAFETY: guaranteed by the caller.
-                        unsafe { write_to(address, value) };
+                        value.inspect(|value| unsafe { value.write(address) });
                         continue;
                     }
                     _ => first.insert(OfElement::Accessed(Box::default())).history(),
@@ -337,7 +353,7 @@ impl LaunchAccesses {
                 found_in.entry(element.name).or_default().add(finding(race, by));
             }
             // SAFETY: guaranteed by the caller.
-            unsafe { write_to(address, value) };
+            value.inspect(|value| unsafe { value.write(address) });
             for (reduction, value) in reduced {
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
                 // SAFETY: guaranteed by the caller.
@@ -349,15 +365,38 @@ impl LaunchAccesses {
     }
 }
 
-/// Writes a value, if there is one, to memory.
-///
-/// # Safety
-/// The value is that of an element at this address, which nothing else uses meanwhile.
-unsafe fn write_to(address: usize, value: Option<Value>) {
-    if let Some(value) = value {
-        let to = std::ptr::with_exposed_provenance_mut::<u8>(address);
-        // SAFETY: guaranteed by the caller.
-        unsafe { to.copy_from_nonoverlapping(value.bytes().as_ptr(), value.bytes().len()) };
+/// The value of an element, as another cluster of the launch left it.
+fn value_in_launch(block: &BlockState, address: usize) -> Option<Value> {
+    block.in_launch.as_ref()?.memory.borrow().value(address)
+}
+
+/// Reports an access of another cluster that is not ordered before this one, which is made now.
+fn check_other_clusters(
+    block: &BlockState,
+    by: Access,
+    kind: Kind,
+    address: usize,
+    element: ElementOf,
+) {
+    let Some(in_launch) = &block.in_launch else { return };
+    let memory = in_launch.memory.borrow();
+    let conflict = memory.conflict(in_launch.cluster, &by, kind, address, &block.order);
+    if let Some(Conflict { access: other_access, by: earlier, block: other }) = conflict {
+        let access = match kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Reduction(_) => "reduction",
+        };
+        let race = Misuse::Race {
+            access,
+            memory: element.into(),
+            other_access,
+            other_place: earlier.location.into(),
+            other: Agent::OtherBlock(other),
+            same_closure: false,
+            synced: None,
+        };
+        block.findings.note(by, race);
     }
 }
 
@@ -390,7 +429,8 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
                 .findings
                 .note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
         }
-        match &accessed.value {
+        check_other_clusters(block, by, Kind::Read, address, element);
+        match accessed.value.or_else(|| value_in_launch(block, address)) {
             Some(value) => bytes.copy_from_slice(value.bytes()),
             None => check_written(block, by, address..address + bytes.len(), element),
         }
@@ -449,8 +489,10 @@ pub(crate) fn write_global(
             block.findings.note(by, store_in_flight(block, "write", element, copy));
         }
         // After a reduction, every write counts as a change.
-        let changes = !accessed.reduced().is_empty()
-            || bytes != accessed.value.as_ref().map_or(before, Value::bytes);
+        let value = accessed.value.or_else(|| value_in_launch(block, address));
+        let changes =
+            !accessed.reduced().is_empty() || bytes != value.as_ref().map_or(before, Value::bytes);
+        check_other_clusters(block, by, Kind::Write, address, element);
         if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
             let accesses = ("write", read_or_write(wrote));
             block.findings.note(by, race(block, accesses, element.into(), by, earlier));
@@ -489,6 +531,7 @@ pub(crate) fn reduce(
             let race = race(block, ("reduction", other), element.into(), by, earlier);
             block.findings.note(by, race);
         }
+        check_other_clusters(block, by, Kind::Reduction(reduction.class()), address, element);
         accessed.reduce(block, by, address, reduction, value);
     });
 }
@@ -539,14 +582,15 @@ pub(crate) fn start_store(
     number
 }
 
-/// Writes an element by a bulk copy that lands.
+/// Writes an element by a bulk copy that lands, and that a lane started.
 pub(crate) fn land_copy(
     block: &BlockState,
-    by: Access,
+    (started, by): (Access, Access),
     address: usize,
     element: ElementOf,
     bytes: &[u8],
 ) {
+    check_other_clusters(block, started, Kind::Write, address, element);
     let mut global = block.global.borrow_mut();
     let accessed = global.accessed(address, element);
     accessed.history.write(by, true, &block.order);
@@ -557,12 +601,14 @@ pub(crate) fn land_copy(
 /// Reduces an element by a value, for a bulk copy that lands.
 pub(crate) fn land_reduction(
     block: &BlockState,
-    by: Access,
+    (started, by): (Access, Access),
     address: usize,
     element: ElementOf,
     reduction: Reduction,
     by_value: &[u8],
 ) {
+    let kind = Kind::Reduction(reduction.class());
+    check_other_clusters(block, started, kind, address, element);
     let mut global = block.global.borrow_mut();
     global.accessed(address, element).reduce(block, by, address, reduction, by_value);
 }
@@ -576,9 +622,15 @@ pub(crate) fn check_fenced(
 ) {
     let global = block.global.borrow();
     let unfenced = |address: usize| {
-        let stored = global.get(address).filter(|accessed| !accessed.by_copy)?;
-        stored.history.last_write().filter(|write| {
+        let stored = global.get(address).filter(|accessed| !accessed.by_copy);
+        let write = stored.and_then(|stored| stored.history.last_write());
+        let unfenced = write.filter(|write| {
             !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order)
+        });
+        unfenced.or_else(|| {
+            let in_launch = block.in_launch.as_ref()?;
+            let memory = in_launch.memory.borrow();
+            memory.unfenced(in_launch.cluster, &by, address, &block.order)
         })
     };
     let mut found = elements.filter_map(|(address, element)| Some((element, unfenced(address)?)));

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `shared/`, `bytes.rs` | shared memory of a block, and the records of each byte |
 //! | `global.rs`, `slices.rs`, `unwritten.rs` | global memory, slices, unwritten buffers |
+//! | `atomic.rs` | atomic operations |
+//! | `launch_memory.rs` | memory that the clusters of a launch share |
 //! | `order.rs`, `race.rs` | the happens-before order, and data races |
 //! | `copies.rs`, `bulk.rs` | `cp.async`; bulk copies |
 //! | `tensor.rs`, `im2col.rs`, `boxes.rs` | TMA copies of tensors; boxes outside of a tensor |
@@ -14,12 +16,14 @@
 //! `machine/` and `raw` call these functions, one for each instruction. `warps/` lands copies that
 //! a warp waits for.
 
+pub(crate) mod atomic;
 pub(crate) mod boxes;
 pub(crate) mod bulk;
 pub(crate) mod bytes;
 pub(crate) mod copies;
 pub(crate) mod global;
 pub(crate) mod im2col;
+pub(crate) mod launch_memory;
 pub(crate) mod matrix;
 pub(crate) mod order;
 pub(crate) mod peer;

@@ -17,7 +17,7 @@ use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
 use core::panic::Location;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::ops::Range;
 use std::vec::Vec;
@@ -91,6 +91,25 @@ pub(crate) enum Space {
     Barriers,
 }
 
+/// What a lane knows of another cluster of its launch.
+#[derive(Clone, Default)]
+struct OtherCluster {
+    seen: Ticks,
+    /// Ticks that precede a proxy fence for global memory.
+    fenced: Ticks,
+}
+
+impl OtherCluster {
+    fn join(&mut self, other: &OtherCluster) {
+        self.seen.join(&other.seen);
+        self.fenced.join(&other.fenced);
+    }
+}
+
+/// What the writes of an atomic element pass on: the knowledge of each cluster that released it.
+#[derive(Default)]
+pub(crate) struct Released(BTreeMap<usize, Clock>);
+
 /// The vector clocks of a lane, as a release passes them on: what it knows of the others.
 #[derive(Clone, Default)]
 pub(crate) struct Clock {
@@ -104,6 +123,8 @@ pub(crate) struct Clock {
     progress: Vec<u32>,
     /// The blocks of the cluster that are known to run, one bit each.
     started: u16,
+    /// By the number of the cluster within the launch. Only atomic operations tell of others.
+    others: BTreeMap<usize, OtherCluster>,
 }
 
 /// Joins the ticks of several agents.
@@ -161,6 +182,9 @@ impl Clock {
         join_ticks(&mut self.progress, &other.progress);
         self.started |= other.started;
         other.fenced.iter().for_each(|(space, ticks)| self.fence(*space, ticks));
+        for (&cluster, known) in &other.others {
+            self.others.entry(cluster).or_default().join(known);
+        }
     }
 
     /// Records that these ticks precede a fence.
@@ -183,7 +207,7 @@ impl Clock {
         over.join(&self.seen);
         let seen = Ticks { warps: Vec::new(), asynchronous: self.seen.asynchronous.clone() };
         let progress = self.progress.clone();
-        Clock { seen, over, fenced: Vec::new(), progress, started: self.started }
+        Clock { seen, over, progress, started: self.started, ..Clock::default() }
     }
 
     /// The knowledge that a relaxed arrival passes on: the progress of warps, that its block runs,
@@ -451,6 +475,60 @@ impl Order {
         }
     }
 
+    /// Adds these lanes' knowledge and accesses to what an atomic element passes on. `cluster` is
+    /// their cluster's number within the launch.
+    pub(crate) fn release_to_launch(
+        &self,
+        warp: usize,
+        lanes: Range<usize>,
+        cluster: usize,
+        released: &mut Released,
+    ) {
+        let mut known = self.release(warp, lanes);
+        for (other, OtherCluster { seen, fenced }) in std::mem::take(&mut known.others) {
+            let of_other = released.0.entry(other).or_default();
+            of_other.seen.join(&seen);
+            of_other.fence(Space::Global, &fenced);
+        }
+        released.0.entry(cluster).or_default().join(&known);
+    }
+
+    /// Adds what an atomic element passes on to these lanes' knowledge.
+    pub(crate) fn acquire_from_launch(
+        &self,
+        warp: usize,
+        lanes: Range<usize>,
+        cluster: usize,
+        released: &Released,
+    ) {
+        let mut known = released.0.get(&cluster).cloned().unwrap_or_default();
+        for (&other, clock) in released.0.iter().filter(|(other, _)| **other != cluster) {
+            let fenced = clock.fenced.iter().find(|(space, _)| *space == Space::Global);
+            let fenced = fenced.map_or_else(Ticks::default, |(_, ticks)| ticks.clone());
+            known.others.insert(other, OtherCluster { seen: clock.seen.clone(), fenced });
+        }
+        self.acquire(warp, lanes, &known);
+    }
+
+    /// Whether the author of an access, made now, knows an earlier one of another cluster.
+    pub(crate) fn knows_of_cluster(&self, by: &Access, cluster: usize, earlier: &Access) -> bool {
+        let knows = |known: &OtherCluster| known.seen.cover(earlier);
+        self.author_has(by, |known| known.others.get(&cluster).is_some_and(knows))
+    }
+
+    /// Whether a proxy fence for global memory lies between an earlier access of another cluster
+    /// and this one, which is made now.
+    pub(crate) fn is_fenced_of_cluster(
+        &self,
+        by: &Access,
+        cluster: usize,
+        earlier: &Access,
+    ) -> bool {
+        let is_fenced = |known: &OtherCluster| known.fenced.cover(earlier);
+        is_of_async_proxy(earlier.agent, self.blocks)
+            || self.author_has(by, |known| known.others.get(&cluster).is_some_and(is_fenced))
+    }
+
     /// Executes a proxy fence in these lanes of a warp. All accesses of this space that the lanes
     /// made or know precede the fence.
     pub(crate) fn fence(&self, warp: usize, lanes: Range<usize>, of: &[Space]) {
@@ -460,6 +538,9 @@ impl Order {
         // only.
         let seen = std::mem::take(&mut known.seen);
         of.iter().for_each(|&of| known.fence(of, &seen));
+        if of.contains(&Space::Global) {
+            known.others.values_mut().for_each(|other| other.fenced.join(&other.seen));
+        }
         self.acquire(warp, lanes, &known);
     }
 

@@ -371,6 +371,11 @@ impl History {
         self.finish_operation(started, access);
     }
 
+    /// The last write, if an access with this knowledge is not ordered after it.
+    pub(crate) fn write_unknown_to(&self, knows: impl Fn(&Access) -> bool) -> Option<Access> {
+        self.write.filter(|write| !knows(write) && !self.operations().iter().any(knows))
+    }
+
     /// An earlier write that races with a read.
     pub(crate) fn unseen_write(&self, read: &Access, order: &Order) -> Option<Access> {
         self.write.filter(|earlier| {

@@ -18,6 +18,8 @@ pub(crate) struct Slice {
     pub(crate) element: usize,
     /// Whether threads of the kernel write it.
     pub(crate) is_mut: bool,
+    /// Whether only atomic operations access it.
+    pub(crate) is_atomic: bool,
 }
 
 /// The slices of a block.

@@ -10,7 +10,10 @@ use crate::engine::{
     Mode,
     findings::Misuse,
     memory::{
-        ElementOf, Slice, copies, global, matrix,
+        ElementOf, Slice,
+        atomic::AtomicOperation,
+        copies, global, matrix,
+        order::executing,
         reduction::{Kind, Reduction},
         shared::{load_shared, store_shared},
         slices,
@@ -20,12 +23,13 @@ use crate::engine::{
         block::{BlockState, WarpOfBlock},
         context::{current_lane, fail, with_block, with_cluster},
         divergence::BAR_WARP_SYNC,
-        lanes::collective,
-        polling::{note_access, spend},
+        lanes::{Pause, collective, pause},
+        polling::{self, note_access, spend},
     },
     wgmma,
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
+use crate::isa::Semantics;
 use crate::lane::{Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
 
@@ -64,6 +68,77 @@ pub(crate) fn reduce_global(
     // Exposed, since the block's writes go there after its end.
     let address = to.expose_provenance();
     global::reduce(site, address, ElementOf { name, index }, reduction, value);
+}
+
+/// `atom`, or an ordered load or store, of an element of global memory, by the running lane.
+/// Returns the value before, or 0 while a failed run is unwound.
+///
+/// # Safety
+/// If `at` points into a slice of the kernel for atomic operations, the element is valid. Only the
+/// launch writes it meanwhile.
+pub(crate) unsafe fn atomic<T: Pod>(
+    site: Site,
+    form: &'static str,
+    at: *mut u8,
+    operation: AtomicOperation,
+    operands: &[T],
+    semantics: Semantics,
+) -> T {
+    let mut result = T::zeroed();
+    let bytes = operands.iter().map(bytemuck::bytes_of);
+    let bytes: [&[u8]; 2] = {
+        let mut bytes = bytes.chain(std::iter::repeat(&[][..]));
+        std::array::from_fn(|_| bytes.next().expect("endless"))
+    };
+    let operation = (operation, &bytes[..operands.len()]);
+    // SAFETY: guaranteed by the caller.
+    unsafe { operate(site, form, at, operation, semantics, bytemuck::bytes_of_mut(&mut result)) };
+    result
+}
+
+/// The same for bytes.
+///
+/// # Safety
+/// As for [`atomic`].
+unsafe fn operate(
+    site: Site,
+    form: &'static str,
+    at: *mut u8,
+    operation: (AtomicOperation, &[&[u8]]),
+    semantics: Semantics,
+    result: &mut [u8],
+) {
+    if !begins_in_lane(site, form) {
+        return;
+    }
+    let bytes = result.len();
+    let (slice, index) = slices::find(site, "atomic operation", at, bytes, bytes, true);
+    let Slice { name, element, is_atomic, .. } = slice;
+    if element != bytes {
+        fail(site, Misuse::ReductionWidth { name, element, bytes });
+    }
+    let in_launch = with_block(|block| block.in_launch.clone());
+    let Some(in_launch) = in_launch.filter(|_| is_atomic) else {
+        fail(site, Misuse::NotAtomic { name, form });
+    };
+    if in_launch.memory.borrow().polls_endlessly(at.addr()) {
+        fail(site, Misuse::AtomicPolling { name, index });
+    }
+    if in_launch.memory.borrow().turns() > polling::ATOMIC_PATIENCE {
+        fail(site, Misuse::Endless { accesses: polling::ATOMIC_PATIENCE });
+    }
+    pause(site, form, Pause::Atomic);
+    if std::thread::panicking() {
+        return;
+    }
+    note_reduction(site, form, Traffic::GlobalWrite, at.addr(), bytes);
+    with_block(|block| {
+        let lanes = executing(current_lane());
+        let by = (&*block.order, block.agent(), lanes, in_launch.cluster);
+        let mut memory = in_launch.memory.borrow_mut();
+        // SAFETY: an element of the slice, by the caller.
+        unsafe { memory.operate(at.expose_provenance(), operation, semantics, by, result) };
+    });
 }
 
 /// `red` of the block's shared memory, by the running lane.

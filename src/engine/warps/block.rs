@@ -9,6 +9,7 @@ use crate::engine::{
         bulk::BulkCopies,
         copies::WarpCopies,
         global::GlobalAccesses,
+        launch_memory::{InLaunch, LaunchMemory},
         order::{Order, asynchronous},
         peer::Visits,
         race::{Access, Lanes, NO_CLOSURE},
@@ -42,6 +43,8 @@ pub(crate) struct BlockState {
     pub(crate) shared: SharedMemory,
     /// Shared by the whole cluster.
     pub(crate) global: Rc<RefCell<GlobalAccesses>>,
+    /// The cluster's part in a launch whose clusters take turns.
+    pub(crate) in_launch: Option<InLaunch>,
     /// Copies in flight, for each warp.
     pub(crate) copies: RefCell<Vec<WarpCopies>>,
     pub(crate) results: RefCell<MmaResults>,
@@ -209,13 +212,26 @@ pub(crate) struct ClusterState {
 
 impl ClusterState {
     /// The cluster that begins at block `first`.
-    pub(crate) fn new(job: &Job<'_>, first: Grid, seed: u64, recorded: Recorded) -> Self {
+    pub(crate) fn new(
+        job: &Job<'_>,
+        first: Grid,
+        seed: u64,
+        recorded: Recorded,
+        memory: Option<&Rc<RefCell<LaunchMemory>>>,
+    ) -> Self {
         let (threads, shape) = (job.threads as usize, job.cluster);
         let indices = blocks(first, shape);
+        let in_launch = memory.map(|memory| InLaunch {
+            cluster: memory.borrow_mut().begin_cluster(indices.clone()),
+            memory: Rc::clone(memory),
+        });
         let (blocks, warps) = (indices.len(), threads / LANES);
         let names = Names::new(job.name_byte, job.shared_bytes, first, shape);
         let findings = Rc::new(Findings::new(job.name, indices.clone(), warps, seed, names));
         let order = Rc::new(Order::new(blocks, warps));
+        if in_launch.is_some() {
+            order.start_clocks();
+        }
         let global = Rc::default();
         let block = |(rank, index): (usize, Grid)| BlockState {
             shared: SharedMemory::new(
@@ -232,6 +248,7 @@ impl ClusterState {
             registers: RefCell::new(RegisterPool::new(job)),
             is_multiplying: Cell::new(false),
             global: Rc::clone(&global),
+            in_launch: in_launch.clone(),
             results: RefCell::default(),
             slices: RefCell::default(),
             copies: RefCell::new((0..warps).map(|_| WarpCopies::default()).collect()),
@@ -319,6 +336,9 @@ pub(crate) enum Waiting {
     Registers { warp: usize, count: u32, location: &'static Location<'static> },
     /// Its next turn. It has tested these mbarriers without success.
     Scheduler(Vec<u32>),
+    /// The next turn of its cluster: lanes of it are before an atomic operation. Others have tested
+    /// these mbarriers.
+    Launch(Vec<u32>),
 }
 
 /// A warp of a simulated block.

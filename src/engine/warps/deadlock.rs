@@ -117,7 +117,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
                     }
                 }
             }
-            Progress::Waiting(Waiting::Scheduler(_)) | Progress::Ended => {
+            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch(_)) | Progress::Ended => {
                 ended.push(EndedWarp { warp, block })
             }
         }

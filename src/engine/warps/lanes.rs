@@ -53,6 +53,8 @@ pub(crate) enum Pause {
     Phase(PhaseWait),
     /// It has tested the mbarrier at this address, and yields.
     Test(u32),
+    /// It is before an atomic operation.
+    Atomic,
 }
 
 /// A lane that has reached a collective.
@@ -133,7 +135,7 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
         }
         let collective = |(runner, pause)| match pause {
             Pause::Collective(arrival) => Some((runner, arrival)),
-            Pause::Phase(_) | Pause::Test(_) => None,
+            Pause::Phase(_) | Pause::Test(_) | Pause::Atomic => None,
         };
         let (runners, arrivals): (Vec<_>, Vec<_>) =
             waiting.into_iter().filter_map(collective).unzip();
@@ -177,18 +179,19 @@ fn wait_in_lanes(
     paused: Vec<(Runner, Pause)>,
     outside: Option<usize>,
 ) -> Vec<(Runner, Pause)> {
-    let (mut phases, mut tested) = (Vec::new(), Vec::new());
+    let (mut phases, mut tested, mut before_atomic) = (Vec::new(), Vec::new(), false);
     for (_, pause) in &paused {
         match pause {
             Pause::Collective(_) => {}
             Pause::Phase(wait) => phases.push(*wait),
             Pause::Test(address) => tested.push(*address),
+            Pause::Atomic => before_atomic = true,
         }
     }
-    warp.suspend(if tested.is_empty() {
-        Waiting::Phases(phases)
-    } else {
-        Waiting::Scheduler(tested)
+    warp.suspend(match tested.is_empty() {
+        _ if before_atomic => Waiting::Launch(tested),
+        true => Waiting::Phases(phases),
+        false => Waiting::Scheduler(tested),
     });
     let is_settled =
         |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
@@ -198,7 +201,7 @@ fn wait_in_lanes(
     let goes_on = |pause: &Pause| match pause {
         Pause::Collective(_) => false,
         Pause::Phase(wait) => give_up || is_settled(wait),
-        Pause::Test(_) => true,
+        Pause::Test(_) | Pause::Atomic => true,
     };
     let step = |(runner, pause)| {
         if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) }

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `schedule.rs` | the warps of a cluster as coroutines; the loop that resumes them |
+//! | `launch.rs` | launches whose clusters take turns |
 //! | `lanes.rs` | the lanes of a lane closure; collectives that lanes reach separately |
 //! | `context.rs` | the running block, warp and lane of this thread |
 //! | `block.rs` | the state of a block and of a cluster |
@@ -29,6 +30,7 @@ pub(crate) mod deadlock;
 pub(crate) mod divergence;
 pub(crate) mod handover;
 pub(crate) mod lanes;
+pub(crate) mod launch;
 pub(crate) mod mbarrier;
 mod named_barrier;
 mod phase_order;

@@ -12,6 +12,10 @@ use std::cell::Cell;
 /// Default limit of a warp's accesses in one turn: about half a minute of them.
 pub(crate) const PATIENCE: u64 = 1 << 28;
 
+/// Turns of a launch's warps that end before atomic operations, in a row, which count as endless:
+/// seconds of them.
+pub(crate) const ATOMIC_PATIENCE: u64 = 1 << 24;
+
 /// Consecutive reads of the same value that count as polling: seconds of them.
 const MANY: u64 = 1 << 25;
 

@@ -6,6 +6,7 @@ use crate::engine::findings::{Found, Misuse, Place};
 use crate::engine::memory::boxes::Boxes;
 use crate::engine::memory::bulk;
 use crate::engine::memory::global::GlobalAccesses;
+use crate::engine::memory::launch_memory::{InLaunch, LaunchMemory};
 use crate::engine::memory::peer;
 use crate::engine::record::{Recorded, Recorder};
 use crate::engine::warps::block::{BlockState, ClusterState, Waiting, WarpOfBlock, random_of};
@@ -65,7 +66,7 @@ impl Progress {
     /// Whether the warp can run.
     fn is_ready(&self, cluster: &ClusterState, state: &BlockState) -> bool {
         match self {
-            Progress::Waiting(Waiting::Scheduler(_)) => true,
+            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch(_)) => true,
             Progress::Waiting(Waiting::Phases(waits)) => {
                 let barriers = state.barriers.borrow();
                 waits.iter().any(|wait| barriers.is_settled(wait))
@@ -90,7 +91,9 @@ impl Progress {
     /// ends with its phase.)
     fn polls(&self) -> bool {
         match self {
-            Progress::Waiting(Waiting::Scheduler(tested)) => !tested.is_empty(),
+            Progress::Waiting(Waiting::Scheduler(tested) | Waiting::Launch(tested)) => {
+                !tested.is_empty()
+            }
             Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| wait.gives_up),
             _ => false,
         }
@@ -114,65 +117,233 @@ pub(crate) struct Ran {
 
 /// Runs the blocks of the cluster at `first` to their end, or as far as possible.
 pub(crate) fn run(job: &Job<'_>, first: Grid, seed: u64, patience: u64, recorded: Recorded) -> Ran {
-    let cluster = Rc::new(ClusterState::new(job, first, seed, recorded));
-    for block in &cluster.blocks {
-        if let Some(recorder) = &block.recorder {
-            recorder.borrow_mut().begin_block(block.index, block.warps());
+    let mut run = ClusterRun::new(job, first, seed, recorded, None);
+    let ended = run.take_turns(patience);
+    run.end(job, ended.expect("no other cluster has to run"))
+}
+
+/// A cluster that runs.
+pub(super) struct ClusterRun {
+    warps: Vec<WarpCoroutine>,
+    progress: Vec<Progress>,
+    random: fastrand::Rng,
+    /// The end of the run, if warps run on to show the cause of a finding.
+    ended_by: Option<Box<Stopped>>,
+    cluster: Rc<ClusterState>,
+}
+
+impl ClusterRun {
+    /// The cluster at `first`. If the launch's clusters take turns, they share `memory`.
+    pub(super) fn new(
+        job: &Job<'_>,
+        first: Grid,
+        seed: u64,
+        recorded: Recorded,
+        memory: Option<&Rc<RefCell<LaunchMemory>>>,
+    ) -> Self {
+        let cluster = Rc::new(ClusterState::new(job, first, seed, recorded, memory));
+        for block in &cluster.blocks {
+            if let Some(recorder) = &block.recorder {
+                recorder.borrow_mut().begin_block(block.index, block.warps());
+            }
+        }
+        let warps = cluster
+            .blocks
+            .iter()
+            .flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
+        let warps: Vec<WarpCoroutine> = warps
+            .map(|(state, warp)| {
+                let body = job.body;
+                let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+                    DefaultStack::new(STACK_BYTES)
+                        .expect("address space for the stacks of a block's warps")
+                });
+                let of = StackOf::warp(&stack);
+                let work = move |yielder: &Yielder<(), Waiting>, ()| {
+                    body(WarpOfBlock { state, warp, yielder });
+                };
+                // SAFETY: the borrowed values (the launch's body, the block's state) outlive
+                // `warps`, which are dropped before the cluster.
+                let warp = unsafe { Coroutine::with_stack_unchecked(stack, work) };
+                WarpCoroutine { warp, stack: of }
+            })
+            .collect();
+        ClusterRun {
+            progress: warps.iter().map(|_| Progress::READY).collect(),
+            warps,
+            random: random_of(first, seed),
+            ended_by: None,
+            cluster,
         }
     }
-    let warps =
-        cluster.blocks.iter().flat_map(|block| (0..block.warps()).map(move |warp| (block, warp)));
-    let mut warps: Vec<WarpCoroutine> = warps
-        .map(|(state, warp)| {
-            let body = job.body;
-            let stack = STACKS.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
-                DefaultStack::new(STACK_BYTES)
-                    .expect("address space for the stacks of a block's warps")
-            });
-            let of = StackOf::warp(&stack);
-            // SAFETY: the borrowed values (the launch's body, the block's state) outlive `warps`.
-            let warp = unsafe {
-                Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), Waiting>, ()| {
-                    body(WarpOfBlock { state, warp, yielder });
-                })
-            };
-            WarpCoroutine { warp, stack: of }
-        })
-        .collect();
-    let ran = take_turns(&cluster, &mut warps, random_of(first, seed), patience);
-    // Unwinds the other warps and drops their values, as a part of the block that
-    // ended the run.
-    let ended_by = ran.as_ref().err().map(|stopped| {
-        let place =
-            stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
-        let block = cluster.blocks[stopped.rank].index;
-        format!("error: {}{place}\n   = in kernel `{}`, block {block}", stopped.misuse, job.name)
-    });
-    let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
-    let cause = ran.as_ref().err().and_then(|stopped| {
-        let Stopped { misuse, place, warp, .. } = &**stopped;
-        deadlock::cause(&cluster, misuse, rank, *warp, place.as_ref())
-    });
-    in_block(&cluster, rank, || {
-        unwind(ended_by, || warps.into_iter().for_each(WarpCoroutine::end));
-    });
-    let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
-    let findings = Rc::clone(&cluster.blocks[0].findings);
-    if let Err(stopped) = ran {
-        let Stopped { misuse, place, rank, warp, lane } = *stopped;
-        findings.add(findings.finding(misuse, cause, place, rank, warp, lane));
+
+    /// Lets the other clusters of the launch see its accesses.
+    ///
+    /// # Safety
+    /// The kernel writes to buffers that the launch has borrowed mutably. Nothing else writes to
+    /// them meanwhile.
+    pub(super) unsafe fn publish(&self) {
+        let block = &self.cluster.blocks[0];
+        if let Some(in_launch) = &block.in_launch {
+            // SAFETY: guaranteed by the caller.
+            unsafe { block.global.borrow_mut().publish(in_launch) };
+        }
     }
-    let (accesses, boxes) = (cluster.blocks[0].global.take(), cluster.boxes.take());
-    let recorders = cluster.blocks.into_iter().filter_map(|block| {
-        let mut recorder = block.recorder.map(RefCell::into_inner)?;
-        recorder.end_block();
-        Some(recorder)
-    });
-    let recorder = recorders.reduce(|mut all, later| {
-        all.append(later);
-        all
-    });
-    Ran { accesses, found: findings.take(), boxes, recorder }
+
+    /// Ends the run, with the result of its last turn.
+    pub(super) fn end(self, job: &Job<'_>, ran: Result<(), Box<Stopped>>) -> Ran {
+        let ClusterRun { warps, cluster, .. } = self;
+        // Unwinds the other warps and drops their values, as a part of the block that
+        // ended the run.
+        let ended_by = ran.as_ref().err().map(|stopped| {
+            let place =
+                stopped.place.as_ref().map_or(String::new(), |place| format!("\n  --> {place}"));
+            let block = cluster.blocks[stopped.rank].index;
+            let Stopped { misuse, .. } = &**stopped;
+            format!("error: {misuse}{place}\n   = in kernel `{}`, block {block}", job.name)
+        });
+        let rank = ran.as_ref().err().map_or(0, |stopped| stopped.rank);
+        let cause = ran.as_ref().err().and_then(|stopped| {
+            let Stopped { misuse, place, warp, .. } = &**stopped;
+            deadlock::cause(&cluster, misuse, rank, *warp, place.as_ref())
+        });
+        in_block(&cluster, rank, || {
+            unwind(ended_by, || warps.into_iter().for_each(WarpCoroutine::end));
+        });
+        let cluster = Rc::into_inner(cluster).expect("the warps have let go of it");
+        let findings = Rc::clone(&cluster.blocks[0].findings);
+        if let Err(stopped) = ran {
+            let Stopped { misuse, place, rank, warp, lane } = *stopped;
+            findings.add(findings.finding(misuse, cause, place, rank, warp, lane));
+        }
+        let (accesses, boxes) = (cluster.blocks[0].global.take(), cluster.boxes.take());
+        let recorders = cluster.blocks.into_iter().filter_map(|block| {
+            let mut recorder = block.recorder.map(RefCell::into_inner)?;
+            recorder.end_block();
+            Some(recorder)
+        });
+        let recorder = recorders.reduce(|mut all, later| {
+            all.append(later);
+            all
+        });
+        Ran { accesses, found: findings.take(), boxes, recorder }
+    }
+
+    /// Resumes the warps, one at a time and in random order, until all have ended. Returns `None`
+    /// before an atomic operation: now another cluster of the launch may run.
+    ///
+    /// If a warp ends the run while a finding lacks its cause, the other warps run on. They only
+    /// show the cause, and add no findings.
+    pub(super) fn take_turns(&mut self, patience: u64) -> Option<Result<(), Box<Stopped>>> {
+        let ClusterRun { warps, progress, random, ended_by, cluster } = self;
+        let findings = &cluster.blocks[0].findings;
+        loop {
+            if !findings.lack_causes()
+                && let Some(stopped) = ended_by.take()
+            {
+                return Some(Err(stopped));
+            }
+            let is_ready =
+                |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
+            let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
+            let goes_on = |&agent: &usize| match &progress[agent] {
+                Progress::Waiting(Waiting::Scheduler(tested)) => tested.is_empty(),
+                Progress::Waiting(Waiting::Launch(_)) => false,
+                _ => true,
+            };
+            if !ready.iter().any(goes_on) {
+                match land_awaited(cluster, progress, random) {
+                    Ok(true) => continue,
+                    Ok(false) => {}
+                    Err(stopped) => return Some(Err(ended_by.take().unwrap_or(stopped))),
+                }
+                // If a loop around such waits counts as endless, none gives up: a deadlock.
+                let may_give_up =
+                    |&agent: &usize| progress[agent].may_give_up(cluster.warp(agent).0);
+                if !cluster.polls_endlessly() {
+                    ready.extend((0..warps.len()).filter(may_give_up));
+                }
+            }
+            let Some(&agent) = random.choice(&ready) else {
+                let have_ended =
+                    progress.iter().all(|progress| matches!(progress, Progress::Ended));
+                return Some(match ended_by.take() {
+                    Some(stopped) => Err(stopped),
+                    None if have_ended => Ok(()),
+                    None => Err(Box::new(deadlock(progress, cluster))),
+                });
+            };
+            let (state, warp) = cluster.warp(agent);
+            state.run_warp(warp);
+            begin_turn(patience);
+            let resumed = in_block(cluster, state.rank, || {
+                let WarpCoroutine { warp, stack } = &mut warps[agent];
+                stack::run_on(*stack);
+                catch_unwind(AssertUnwindSafe(|| warp.resume(())))
+                    .map_err(|payload| (payload, current_lane()))
+            });
+            progress[agent] = match resumed {
+                Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
+                Ok(CoroutineResult::Return(())) => Progress::Ended,
+                Err((payload, lane)) => {
+                    let (rank, warp) = (state.rank, Some(warp));
+                    let stopped = match payload.downcast::<Failure>() {
+                        Ok(failure) => {
+                            let place = Some(failure.location.into());
+                            Stopped {
+                                misuse: failure.misuse,
+                                place,
+                                rank,
+                                warp,
+                                lane: failure.lane,
+                            }
+                        }
+                        Err(payload) => {
+                            // This crate's panic hook has kept the place, unless the program has
+                            // set another hook since.
+                            let (message, place) =
+                                take_panic().unwrap_or_else(|| (message_of(&*payload), None));
+                            Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
+                        }
+                    };
+                    if !findings.lack_causes() {
+                        let stopped = ended_by.take().unwrap_or(Box::new(stopped));
+                        return Some(Err(stopped));
+                    }
+                    findings.derail();
+                    ended_by.get_or_insert(Box::new(stopped));
+                    progress[agent] = Progress::Ended;
+                    continue;
+                }
+            };
+            let events = cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
+            cluster.vain_turns.set(cluster.vain_turns.get().and(progress[agent].polls(), events));
+            let of_block = state.agent_of(0)..state.agent_of(state.warps());
+            let in_block = &mut progress[of_block];
+            if matches!(in_block[warp], Progress::Ended) {
+                cluster.barrier.borrow_mut().leave(agent);
+                end_warp(
+                    state,
+                    in_block.iter().all(|progress| matches!(progress, Progress::Ended)),
+                );
+            } else if let Progress::Waiting(Waiting::Sync(location)) = in_block[warp]
+                && in_block
+                    .iter()
+                    .all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_))))
+            {
+                state.pass_sync(location);
+                in_block.fill_with(|| Progress::READY);
+            }
+            if let Some(InLaunch { memory, .. }) = &state.in_launch {
+                let before_atomic =
+                    matches!(progress[agent], Progress::Waiting(Waiting::Launch(_)));
+                memory.borrow_mut().end_turn(before_atomic);
+                if before_atomic {
+                    return None;
+                }
+            }
+        }
+    }
 }
 
 /// The reason why the warps of a cluster did not all end.
@@ -190,107 +361,6 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("(no message)").into()
-}
-
-/// Resumes the warps, one at a time and in random order, until all have ended.
-///
-/// If a warp ends the run while a finding lacks its cause, the other warps run on. They only show
-/// the cause, and add no findings.
-fn take_turns(
-    cluster: &Rc<ClusterState>,
-    warps: &mut [WarpCoroutine],
-    mut random: fastrand::Rng,
-    patience: u64,
-) -> Result<(), Box<Stopped>> {
-    let mut progress: Vec<_> = warps.iter().map(|_| Progress::READY).collect();
-    let findings = &cluster.blocks[0].findings;
-    let mut ended_by: Option<Box<Stopped>> = None;
-    loop {
-        if !findings.lack_causes()
-            && let Some(stopped) = ended_by.take()
-        {
-            return Err(stopped);
-        }
-        let is_ready = |&agent: &usize| progress[agent].is_ready(cluster, cluster.warp(agent).0);
-        let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
-        let goes_on = |&agent: &usize| {
-            !matches!(
-                &progress[agent],
-                Progress::Waiting(Waiting::Scheduler(tested)) if !tested.is_empty()
-            )
-        };
-        if !ready.iter().any(goes_on) {
-            match land_awaited(cluster, &progress, &mut random) {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(stopped) => return Err(ended_by.unwrap_or(stopped)),
-            }
-            // If a loop around such waits counts as endless, none gives up: a deadlock.
-            let may_give_up = |&agent: &usize| progress[agent].may_give_up(cluster.warp(agent).0);
-            if !cluster.polls_endlessly() {
-                ready.extend((0..warps.len()).filter(may_give_up));
-            }
-        }
-        let Some(&agent) = random.choice(&ready) else {
-            let have_ended = progress.iter().all(|progress| matches!(progress, Progress::Ended));
-            return match ended_by {
-                Some(stopped) => Err(stopped),
-                None if have_ended => Ok(()),
-                None => Err(Box::new(deadlock(&progress, cluster))),
-            };
-        };
-        let (state, warp) = cluster.warp(agent);
-        state.run_warp(warp);
-        begin_turn(patience);
-        let resumed = in_block(cluster, state.rank, || {
-            let WarpCoroutine { warp, stack } = &mut warps[agent];
-            stack::run_on(*stack);
-            catch_unwind(AssertUnwindSafe(|| warp.resume(())))
-                .map_err(|payload| (payload, current_lane()))
-        });
-        progress[agent] = match resumed {
-            Ok(CoroutineResult::Yield(waiting)) => Progress::Waiting(waiting),
-            Ok(CoroutineResult::Return(())) => Progress::Ended,
-            Err((payload, lane)) => {
-                let (rank, warp) = (state.rank, Some(warp));
-                let stopped = match payload.downcast::<Failure>() {
-                    Ok(failure) => {
-                        let place = Some(failure.location.into());
-                        Stopped { misuse: failure.misuse, place, rank, warp, lane: failure.lane }
-                    }
-                    Err(payload) => {
-                        // This crate's panic hook has kept the place, unless the program has set
-                        // another hook since.
-                        let (message, place) =
-                            take_panic().unwrap_or_else(|| (message_of(&*payload), None));
-                        Stopped { misuse: Misuse::Panic { message }, place, rank, warp, lane }
-                    }
-                };
-                if !findings.lack_causes() {
-                    return Err(ended_by.unwrap_or(Box::new(stopped)));
-                }
-                findings.derail();
-                ended_by.get_or_insert(Box::new(stopped));
-                progress[agent] = Progress::Ended;
-                continue;
-            }
-        };
-        let events = cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
-        cluster.vain_turns.set(cluster.vain_turns.get().and(progress[agent].polls(), events));
-        let of_block = state.agent_of(0)..state.agent_of(state.warps());
-        let in_block = &mut progress[of_block];
-        if matches!(in_block[warp], Progress::Ended) {
-            cluster.barrier.borrow_mut().leave(agent);
-            end_warp(state, in_block.iter().all(|progress| matches!(progress, Progress::Ended)));
-        } else if let Progress::Waiting(Waiting::Sync(location)) = in_block[warp]
-            && in_block
-                .iter()
-                .all(|progress| matches!(progress, Progress::Waiting(Waiting::Sync(_))))
-        {
-            state.pass_sync(location);
-            in_block.fill_with(|| Progress::READY);
-        }
-    }
 }
 
 /// The running warp of a block has ended; with `is_last`, the block has ended too.
@@ -315,7 +385,9 @@ fn land_awaited(
             Progress::Waiting(Waiting::Phases(waits)) => {
                 waits.iter().map(|wait| wait.address).collect()
             }
-            Progress::Waiting(Waiting::Scheduler(tested)) => tested.clone(),
+            Progress::Waiting(Waiting::Scheduler(tested) | Waiting::Launch(tested)) => {
+                tested.clone()
+            }
             Progress::Waiting(
                 Waiting::Sync(_)
                 | Waiting::Named { .. }

@@ -3,6 +3,7 @@
 mod approx;
 mod arithmetic;
 mod async_stores;
+mod atomics;
 mod attention;
 mod barriers;
 mod bulk;
@@ -138,6 +139,7 @@ fn all<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
         barriers::checks(),
         bulk::checks(),
         reductions::checks(),
+        atomics::checks(),
         shuffles::checks(),
         tensors::checks(),
         im2col::checks(),

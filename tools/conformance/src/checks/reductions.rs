@@ -178,7 +178,7 @@ fn in_cluster<D: Device + 'static, T: Pod>(
 }
 
 /// Draws integers; some are small, some near the maximum.
-fn integer(rng: &mut Rng) -> u64 {
+pub(super) fn integer(rng: &mut Rng) -> u64 {
     match rng.random_range(0..4) {
         0 => rng.random_range(0..4),
         1 => u64::MAX - rng.random_range(0..4),
@@ -188,7 +188,7 @@ fn integer(rng: &mut Rng) -> u64 {
 
 /// Draws the bits of a floating-point number. One in four is a zero or a subnormal number, one in
 /// four an infinity or a NaN, quiet or signalling. The others have near exponents.
-fn float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
+pub(super) fn float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
     let largest = (1 << exponent_bits) - 1;
     let exponent = match rng.random_range(0..4) {
         0 => 0,
@@ -205,36 +205,36 @@ fn float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
         | fraction
 }
 
-fn any_f16(rng: &mut Rng) -> f16 {
+pub(super) fn any_f16(rng: &mut Rng) -> f16 {
     f16::from_bits(float(rng, 5, 10) as u16)
 }
 
-fn any_bf16(rng: &mut Rng) -> bf16 {
+pub(super) fn any_bf16(rng: &mut Rng) -> bf16 {
     bf16::from_bits(float(rng, 8, 7) as u16)
 }
 
 /// A number rounded to f16, or the NaN that all NaNs become. An f32 is precise enough for a sum of
 /// two f16 to be rounded again. (`f16::from_f64` ignores the last 32 bits.)
-fn rounded_f16(value: f32) -> f16 {
+pub(super) fn rounded_f16(value: f32) -> f16 {
     if value.is_nan() { f16::from_bits(0x7fff) } else { f16::from_f32(value) }
 }
 
-fn rounded_bf16(value: f32) -> bf16 {
+pub(super) fn rounded_bf16(value: f32) -> bf16 {
     if value.is_nan() { bf16::from_bits(0x7fff) } else { bf16::from_f32(value) }
 }
 
 /// A subnormal number becomes a zero of its sign.
-fn flushed(value: f32) -> f32 {
+pub(super) fn flushed(value: f32) -> f32 {
     if value.is_subnormal() { 0.0f32.copysign(value) } else { value }
 }
 
-fn sum_f32(m: f32, v: f32) -> f32 {
+pub(super) fn sum_f32(m: f32, v: f32) -> f32 {
     let sum = m + v;
     if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum }
 }
 
 /// The sum. An operand that is a NaN stays as it is.
-fn sum_f64(m: f64, v: f64) -> f64 {
+pub(super) fn sum_f64(m: f64, v: f64) -> f64 {
     match (m.is_nan(), v.is_nan()) {
         (_, true) => v,
         (true, _) => m,
