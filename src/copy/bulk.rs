@@ -101,51 +101,111 @@ impl<'k, T: Element> GlobalMut<'k, T> {
     pub fn bulk(self, index: usize) -> TmaDestination<TmaElements<Self>> {
         TmaDestination::new(TmaElements { slice: self, index })
     }
+
+    /// The elements from `index` on, as the source of TMA copies
+    /// (`cp.async.bulk.shared::cluster.global`), as for [`Global::bulk`].
+    ///
+    /// What this kernel's threads have stored there becomes visible to the copy by a
+    /// [`fence_global_for_bulk`](crate::scope::Warp::fence_global_for_bulk) after the stores.
+    /// Stores that come later wait until the copy has landed.
+    ///
+    /// ```
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Doubles the elements in place, 128 in each block.
+    /// #[kernel(threads = 32, target = "sm_90")]
+    /// fn double(
+    ///     block: &Block,
+    ///     #[shared] tile: SharedTile<u32, 4, 32>,
+    ///     #[shared] full: BarrierMemory,
+    ///     d: GlobalMut<u32>,
+    /// ) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, first) = (block.warp(), block.index().x as usize * 128);
+    ///     warp.elect(|lane| {
+    ///         full.arrive_expecting(lane, SharedTile::<u32, 4, 32>::BULK_BYTES);
+    ///         tile.load_tma(lane, d.bulk_source(first), full);
+    ///     });
+    ///     full.wait(warp, Phase::FIRST);
+    ///     warp.each(|lane| {
+    ///         for row in 0..4 {
+    ///             tile.set((row, lane.id()), 2 * tile.get(lane, (row, lane.id())));
+    ///         }
+    ///     });
+    ///     warp.fence_for_bulk();
+    ///     warp.sync();
+    ///     warp.elect(|lane| {
+    ///         tile.store_tma(lane, d.bulk(first));
+    ///         BulkGroup::commit(lane);
+    ///         BulkGroup::wait_read::<0>(lane);
+    ///     });
+    /// }
+    ///
+    /// let mut d: Vec<u32> = (0..256).collect();
+    /// double::simulate(2, &mut d).check();
+    /// assert_eq!(d[255], 510);
+    /// ```
+    #[inline]
+    pub fn bulk_source(self, index: usize) -> TmaSource<TmaElements<Self>> {
+        TmaSource::new(TmaElements { slice: self, index })
+    }
 }
 
 impl<Slice> Sealed for TmaElements<Slice> {}
 
-impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
-    LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<Global<'_, T>>
-{
-    #[inline]
-    #[track_caller]
-    unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
-        let TmaElements { slice, index } = self;
-        check_slice::<T>(
-            Site::here(),
-            slice.name(),
-            (slice.len(), slice.alignment()),
-            index,
-            ROWS * COLS,
-        );
-        let from = slice.as_ptr().wrapping_add(index).cast::<u8>();
-        let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
-        // SAFETY: the elements are within the slice, as checked, and aligned. The tile has as many
-        // bytes, and is aligned. Only `createpolicy` makes a policy. The caller guarantees the
-        // rest.
-        unsafe {
-            match (mask, policy) {
-                (None, None) => {
-                    load(to, from, bytes, barrier);
-                }
-                (None, Some(policy)) => {
-                    load_cached(to, from, bytes, barrier, policy.bits());
-                }
-                (Some(mask), None) => {
-                    load_to(to, from, bytes, barrier, mask);
-                }
-                (Some(mask), Some(policy)) => {
-                    let load_to_cached = pastey::paste!(raw::[<
-                        cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
-                        _multicast_cluster_L2_cache_hint
-                    >]);
-                    load_to_cached(to, from, bytes, barrier, mask, policy.bits());
+/// Loads from each kind of slice.
+macro_rules! loads {
+    ($($slice:ident)*) => {$(
+        impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
+            LoadTma<SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<$slice<'_, T>>
+        {
+            #[inline]
+            #[track_caller]
+            unsafe fn load(
+                self,
+                to: u32,
+                barrier: u32,
+                mask: Option<u16>,
+                policy: Option<CachePolicy>,
+            ) {
+                let TmaElements { slice, index } = self;
+                check_slice::<T>(
+                    Site::here(),
+                    slice.name(),
+                    (slice.len(), slice.alignment()),
+                    index,
+                    ROWS * COLS,
+                );
+                let from = slice.as_ptr().wrapping_add(index).cast::<u8>();
+                let bytes = SharedTile::<T, ROWS, COLS, Unswizzled, O>::BULK_BYTES;
+                // SAFETY: the elements are within the slice, as checked, and aligned. The tile has
+                // as many bytes, and is aligned. Only `createpolicy` makes a policy. The caller
+                // guarantees the rest.
+                unsafe {
+                    match (mask, policy) {
+                        (None, None) => {
+                            load(to, from, bytes, barrier);
+                        }
+                        (None, Some(policy)) => {
+                            load_cached(to, from, bytes, barrier, policy.bits());
+                        }
+                        (Some(mask), None) => {
+                            load_to(to, from, bytes, barrier, mask);
+                        }
+                        (Some(mask), Some(policy)) => {
+                            let load_to_cached = pastey::paste!(raw::[<
+                                cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes
+                                _multicast_cluster_L2_cache_hint
+                            >]);
+                            load_to_cached(to, from, bytes, barrier, mask, policy.bits());
+                        }
+                    }
                 }
             }
         }
-    }
+    )*};
 }
+loads!(Global GlobalMut);
 
 impl<T: Element, const ROWS: usize, const COLS: usize, O: Order>
     StoreTma<T, SharedTile<T, ROWS, COLS, Unswizzled, O>> for TmaElements<GlobalMut<'_, T>>

@@ -254,32 +254,95 @@ where
     pub fn at(self, at: [i32; RANK]) -> TmaDestination<TmaBox<Self, RANK>> {
         TmaDestination::new(TmaBox { map: self, at })
     }
+
+    /// The box at these coordinates, as the source of TMA copies, as for [`TensorMap::at`].
+    ///
+    /// What this kernel's copies have stored there is in the tensor after
+    /// [`BulkGroup::wait`](crate::copy::BulkGroup::wait). Stores that come later wait until the
+    /// copy has landed.
+    ///
+    /// ```
+    /// use ptx_matrix::{isa::TensorMapError, launch::Tensor, prelude::*, sim::Simulator};
+    ///
+    /// type Tile = SharedTile<f32, 8, 32, Swizzle128>;
+    ///
+    /// /// Adds 1 to each element, in place.
+    /// #[kernel(threads = 32, target = "sm_90")]
+    /// fn add_one(
+    ///     block: &Block,
+    ///     #[shared] tile: Tile,
+    ///     #[shared] full: BarrierMemory,
+    ///     d: TensorMapMut<Tile, 2>,
+    /// ) {
+    ///     let full = full.init(block, 1);
+    ///     let (warp, at) = (block.warp(), [0, block.index().x as i32 * 8]);
+    ///     warp.elect(|lane| {
+    ///         full.arrive_expecting(lane, Tile::BOX_BYTES);
+    ///         tile.load_tma(lane, d.source_at(at), full);
+    ///     });
+    ///     full.wait(warp, Phase::FIRST);
+    ///     warp.each(|lane| {
+    ///         for row in 0..8 {
+    ///             tile.set((row, lane.id()), 1.0 + tile.get(lane, (row, lane.id())));
+    ///         }
+    ///     });
+    ///     warp.fence_for_bulk();
+    ///     warp.sync();
+    ///     warp.elect(|lane| {
+    ///         tile.store_tma(lane, d.at(at));
+    ///         BulkGroup::commit(lane);
+    ///         BulkGroup::wait_read::<0>(lane);
+    ///     });
+    /// }
+    ///
+    /// let (device, mut d) = (Simulator::default(), [0.5; 12 * 32]);
+    /// let mut map = Tensor::<Tile, 2>::new([32, 12]).map_mut(&device, &mut d[..])?;
+    /// add_one::launch(&device, 2, map.by_ref()).check();
+    /// assert_eq!(d, [1.5; 12 * 32]);
+    /// # Ok::<(), TensorMapError>(())
+    /// ```
+    #[inline]
+    pub fn source_at(self, at: [i32; RANK]) -> TmaSource<TmaBox<Self, RANK>> {
+        TmaSource::new(TmaBox { map: self, at })
+    }
 }
 
 impl<Map, const RANK: usize> Sealed for TmaBox<Map, RANK> {}
 
-impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaBox<TensorMap<'_, Tile, RANK>, RANK>
-where
-    [i32; RANK]: TmaCoord,
-{
-    #[inline]
-    #[track_caller]
-    unsafe fn load(self, to: u32, barrier: u32, mask: Option<u16>, policy: Option<CachePolicy>) {
-        let (map, at) = (self.map.as_ptr(), self.at);
-        // SAFETY: the map's tensor is live, and its boxes have the tile's size. Only `createpolicy`
-        // makes a policy. The caller guarantees the rest.
-        unsafe {
-            match (mask, policy) {
-                (None, None) => at.load(to, map, barrier),
-                (None, Some(policy)) => at.load_cached(to, map, barrier, policy.bits()),
-                (Some(mask), None) => at.load_to(to, map, barrier, mask),
-                (Some(mask), Some(policy)) => {
-                    at.load_to_cached(to, map, barrier, mask, policy.bits())
+/// Loads by each kind of map.
+macro_rules! loads {
+    ($($map:ident)*) => {$(
+        impl<Tile: BoxTile, const RANK: usize> LoadTma<Tile> for TmaBox<$map<'_, Tile, RANK>, RANK>
+        where
+            [i32; RANK]: TmaCoord,
+        {
+            #[inline]
+            #[track_caller]
+            unsafe fn load(
+                self,
+                to: u32,
+                barrier: u32,
+                mask: Option<u16>,
+                policy: Option<CachePolicy>,
+            ) {
+                let (map, at) = (self.map.as_ptr(), self.at);
+                // SAFETY: the map's tensor is live, and its boxes have the tile's size. Only
+                // `createpolicy` makes a policy. The caller guarantees the rest.
+                unsafe {
+                    match (mask, policy) {
+                        (None, None) => at.load(to, map, barrier),
+                        (None, Some(policy)) => at.load_cached(to, map, barrier, policy.bits()),
+                        (Some(mask), None) => at.load_to(to, map, barrier, mask),
+                        (Some(mask), Some(policy)) => {
+                            at.load_to_cached(to, map, barrier, mask, policy.bits())
+                        }
+                    }
                 }
             }
         }
-    }
+    )*};
 }
+loads!(TensorMap TensorMapMut);
 
 impl<T: Element, Tile: BoxTile, const RANK: usize> StoreTma<T, Tile>
     for TmaBox<TensorMapMut<'_, Tile, RANK>, RANK>

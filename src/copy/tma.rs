@@ -14,15 +14,17 @@ use crate::target::{AtLeast, BuiltFor};
 ///
 /// | place | made by |
 /// | --- | --- |
-/// | adjacent elements | [`Global::bulk`] |
-/// | a box of a tensor | [`TensorMap::at`] |
+/// | adjacent elements | [`Global::bulk`], [`GlobalMut::bulk_source`] |
+/// | a box of a tensor | [`TensorMap::at`], [`TensorMapMut::source_at`] |
 /// | pixels of images | `at` of a [`TensorMap`] of mode [`Im2col`] |
 ///
 /// [`SharedTile::load_tma`] loads a tile from it, and its `prefetch` loads the bytes into the L2
 /// cache.
 ///
 /// [`Global::bulk`]: crate::memory::Global::bulk
+/// [`GlobalMut::bulk_source`]: crate::memory::GlobalMut::bulk_source
 /// [`TensorMap::at`]: crate::copy::TensorMap::at
+/// [`TensorMapMut::source_at`]: crate::copy::TensorMapMut::source_at
 /// [`TensorMap`]: crate::copy::TensorMap
 /// [`Im2col`]: crate::copy::Im2col
 #[derive(Debug, Clone, Copy)]

@@ -453,6 +453,72 @@ fn bulk_copy_is_over_before_the_release() {
     }
 }
 
+/// A block writes data by ordinary stores, and another loads it by TMA. `how` is the mistake.
+#[kernel(threads = 32, target = "sm_90")]
+fn loaded(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 1, 32>,
+    #[shared] full: BarrierMemory,
+    flags: GlobalAtomic<u32>,
+    data: GlobalMut<u32>,
+    d: GlobalMut<u32>,
+    how: u32,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    if block.index().x == 0 {
+        warp.each(|lane| data.set(lane.id(), lane.id() as u32)); // <- ordinary store
+        if how != 1 {
+            warp.fence_global_for_bulk();
+        }
+        warp.sync();
+        warp.elect(|lane| {
+            flags.store(lane, 0, 1, Release);
+            if how != 4 {
+                flags.wait_until(lane, 1, |flag| flag == 1);
+            }
+        });
+        warp.sync();
+        warp.each(|lane| data.set(lane.id(), 99)); // <- second store
+    } else {
+        warp.elect(|lane| {
+            if how != 2 {
+                flags.wait_until(lane, 0, |flag| flag == 1);
+            }
+            full.arrive_expecting(lane, SharedTile::<u32, 1, 32>::BULK_BYTES);
+            tile.load_tma(lane, data.bulk_source(0), full); // <- is loaded
+            if how == 3 {
+                flags.store(lane, 1, 1, Release);
+            }
+        });
+        full.wait(warp, Phase::FIRST);
+        warp.each(|lane| d.set(lane.id(), tile.get(lane, (0, lane.id()))));
+        warp.sync();
+        warp.elect(|lane| flags.store(lane, 1, 1, Release));
+    }
+}
+
+#[test]
+fn copy_of_what_another_block_wrote() {
+    let run = |seed, how| {
+        let mut d = [0; 32];
+        let (flags, data) = (&mut [0; 2], &mut [7; 32]);
+        loaded::launch(&Simulator::new(seed).schedules(4), 2, flags, data, &mut d, how).map(|_| d)
+    };
+    for seed in 0..4 {
+        assert_eq!(run(seed, 0).unwrap(), std::array::from_fn(|i| i as u32));
+        let error = run(seed, 1).unwrap_err();
+        assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
+        let Misuse::ProxyFence { place, .. } = &error.misuse else { unreachable!() };
+        assert_eq!(place.line, line_of("ordinary store").1);
+        assert_line(&error, "is loaded");
+        for how in 2..=4 {
+            let error = run(seed, how).unwrap_err();
+            assert!(matches!(error.misuse, Misuse::Race { .. }), "{how}: {error}");
+        }
+    }
+}
+
 /// Endless operations that change an element.
 #[kernel(threads = 32)]
 fn endless(block: &Block, count: GlobalAtomic<u32>, other: GlobalMut<u32>, how: u32) {

@@ -792,3 +792,59 @@ fn elected_lane_may_differ_from_the_first() {
         assert!(found.count() > 12, "{how}");
     }
 }
+
+/// Loads a tile from a slice that it writes, before the wait (`early`) or after it: by ordinary
+/// stores, or by another copy.
+#[kernel(threads = 32, target = "sm_90")]
+fn load_and_write(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    early: bool,
+    by_copy: bool,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Tile::BULK_BYTES);
+        tile.load_tma(lane, d.bulk_source(0), full); // <- load of a GlobalMut
+    });
+    if early {
+        warp.each(|lane| d.set(lane.id(), 5)); // <- write during the load
+    }
+    full.wait(warp, Phase::FIRST);
+    if by_copy {
+        warp.elect(|lane| {
+            tile.store_tma(lane, d.bulk(128));
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+        });
+    } else {
+        warp.each(|lane| d.set(lane.id(), 1 + tile.get(lane, (0, lane.id()))));
+    }
+}
+
+#[test]
+fn source_of_a_copy_in_flight_is_not_written() {
+    let run = |simulator: &Simulator, early, by_copy| {
+        let mut d = [7; 256];
+        load_and_write::launch(simulator, 1, &mut d, early, by_copy).map(|_| d)
+    };
+    for simulator in seeds() {
+        let d = run(&simulator, false, false).unwrap();
+        assert_eq!((d[31], d[32]), (8, 7));
+        assert_eq!(run(&simulator, false, true).unwrap()[128], 7);
+        let error = run(&simulator, true, true).unwrap_err();
+        let Misuse::Race { access: "write", other_access: "read", other_place, other, .. } =
+            &error.misuse
+        else {
+            panic!("{error}");
+        };
+        assert_place(other_place, "load of a GlobalMut");
+        assert_eq!(*other, Agent::Asynchronous);
+        assert_eq!(error.place.as_ref().map(|place| place.line), {
+            Some(line_of("write during the load").1)
+        });
+    }
+}

@@ -192,3 +192,54 @@ pub fn atom_by_all_blocks(
         }
     });
 }
+
+/// Elements that a block of [`atom_and_bulk_copies()`] hands on.
+pub const HANDED_ON: usize = 256;
+
+/// Each block loads by TMA what the block before wrote, adds its own values, and hands on the sums:
+/// by ordinary stores if its index is even, and otherwise by a bulk copy.
+#[kernel(threads = 32, target = "sm_90")]
+pub fn atom_and_bulk_copies(
+    block: &Block,
+    #[shared] tile: SharedTile<u32, 8, 32>,
+    #[shared] full: BarrierMemory,
+    flags: GlobalAtomic<u32>,
+    values: Global<u32>,
+    sums: GlobalMut<u32>,
+) {
+    let full = full.init(block, 1);
+    let (warp, index) = (block.warp(), block.index().x as usize);
+    let (before, own) = (index * HANDED_ON, (index + 1) * HANDED_ON);
+    warp.elect(|lane| {
+        flags.wait_until(lane, index, |flag| flag == 1);
+        full.arrive_expecting(lane, SharedTile::<u32, 8, 32>::BULK_BYTES);
+        tile.load_tma(lane, sums.bulk_source(before), full);
+    });
+    full.wait(warp, Phase::FIRST);
+    let is_even = index.is_multiple_of(2);
+    warp.each(|lane| {
+        for row in 0..8 {
+            let i = row * 32 + lane.id();
+            let sum = tile.get(lane, (row, lane.id())).wrapping_add(values.get(before + i));
+            if is_even {
+                sums.set(own + i, sum);
+            } else {
+                tile.set((row, lane.id()), sum);
+            }
+        }
+    });
+    if is_even {
+        warp.fence_global_for_bulk();
+    } else {
+        warp.fence_for_bulk();
+    }
+    warp.sync();
+    warp.elect(|lane| {
+        if !is_even {
+            tile.store_tma(lane, sums.bulk(own));
+            BulkGroup::commit(lane);
+            BulkGroup::wait::<0>(lane);
+        }
+        flags.store(lane, index + 1, 1, Release);
+    });
+}

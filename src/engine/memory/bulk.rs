@@ -66,6 +66,8 @@ struct Load {
     phase: u32,
     /// For a copy from shared memory: the source block's rank and the addresses.
     from: Option<(usize, Range<u32>)>,
+    /// The elements of global memory that it reads, and that threads may write.
+    sources: Vec<(usize, ElementOf)>,
     /// The reduction, if the copy reduces elements instead of writing them.
     reduction: Option<Reduction>,
     proxy: Proxy,
@@ -185,26 +187,34 @@ fn find_aligned(
     (slice, index)
 }
 
-/// Reads global memory as it is at the start of a copy.
+/// Reads global memory as it is at the start of a copy. Returns the elements that threads may
+/// write.
 ///
 /// # Safety
 /// If `from` points into a slice of the kernel, the bytes there are readable.
-pub(crate) unsafe fn read_global(site: Site, from: *const u8, unit: usize, into: &mut [u8]) {
+pub(crate) unsafe fn read_global(
+    site: Site,
+    from: *const u8,
+    unit: usize,
+    into: &mut [u8],
+) -> Vec<(usize, ElementOf)> {
     let (slice, first) = find_aligned(site, from, unit, into.len(), false);
+    let mut elements = Vec::new();
     if slice.is_mut {
         let end = from.addr() + into.len();
-        let elements = (slice.address + first * slice.element..end).step_by(slice.element);
+        let addresses = (slice.address + first * slice.element..end).step_by(slice.element);
+        let of = |address| ElementOf {
+            name: slice.name,
+            index: (address - slice.address) / slice.element,
+        };
+        elements.extend(addresses.map(|address| (address, of(address))));
         with_block(|block| {
-            let by = block.access(site);
-            let of = |address| ElementOf {
-                name: slice.name,
-                index: (address - slice.address) / slice.element,
-            };
-            global::check_fenced(block, by, elements.map(|address| (address, of(address))));
+            global::check_fenced(block, block.access(site), elements.iter().copied());
         });
     }
     // SAFETY: guaranteed by the caller.
     unsafe { slices::read_for_copy(site, from, 1, into) };
+    elements
 }
 
 /// `cp.async.bulk` from global to shared memory.
@@ -225,28 +235,31 @@ pub(crate) unsafe fn load(
     }
     let mut data = vec![0; bytes as usize];
     // SAFETY: guaranteed by the caller.
-    unsafe { read_global(site, from, UNIT, &mut data) };
-    start_load(site, form, to, data, barrier, blocks);
+    let sources = unsafe { read_global(site, from, UNIT, &mut data) };
+    start_load(site, form, to, (data, sources), barrier, blocks);
 }
 
-/// Starts a copy of these bytes to shared memory, behind [`starts`].
+/// Starts a copy of these bytes to shared memory, behind [`starts`]. They are those of the elements
+/// `sources`, and of others that no thread writes.
 pub(crate) fn start_load(
     site: Site,
     form: &'static str,
     to: u32,
-    data: Vec<u8>,
+    (data, mut sources): (Vec<u8>, Vec<(usize, ElementOf)>),
     barrier: u32,
     blocks: Blocks,
 ) {
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
         let started = block.access(site);
-        let load = |to, bytes, barrier| Load {
+        // The first block's copy of a multicast reads them.
+        let mut load = |to, bytes, barrier| Load {
             to,
             bytes,
             barrier,
             phase: 0,
             from: None,
+            sources: std::mem::take(&mut sources),
             reduction: None,
             proxy: Proxy::Async,
             started,
@@ -282,6 +295,12 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
     // Several reductions of one place may signal a phase.
     let fills = load.reduction.is_none().then_some(to);
     load.phase = mbarrier::phase_for_copy(target, started, load.barrier, load.proxy, bytes, fills)?;
+    if !load.sources.is_empty()
+        && let Some(by) =
+            mbarrier::access_of_copy(target, load.barrier, load.phase, started.location)
+    {
+        global::read_in_flight(block, by, std::mem::take(&mut load.sources));
+    }
     if load.proxy == Proxy::Async {
         let access = if load.reduction.is_some() { "reduction" } else { "copy" };
         target.shared.check_fenced_at(access, started, to, bytes)?;
@@ -339,6 +358,7 @@ pub(crate) fn send(
             barrier,
             phase: 0,
             from,
+            sources: Vec::new(),
             reduction,
             proxy: Proxy::Async,
             started,
@@ -379,6 +399,7 @@ pub(crate) fn send_registers(
             barrier,
             phase: 0,
             from: None,
+            sources: Vec::new(),
             reduction,
             proxy: Proxy::Generic,
             started,
@@ -435,7 +456,7 @@ fn land_load(
         .get_mut(&address)
         .expect("it is of this barrier")
         .swap_remove(number);
-    let Load { to, bytes, barrier: _, phase: _, from, reduction, proxy, started } = load;
+    let Load { to, bytes, from, reduction, proxy, started, .. } = load;
     let landed =
         mbarrier::receive_copy(block, address, bytes.len() as u32, proxy, started.location, |by| {
             match reduction {

@@ -441,6 +441,15 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
     });
 }
 
+/// Records that a copy reads these elements until it lands: as this access of an asynchronous
+/// agent. Whoever writes them must know that it has landed.
+pub(crate) fn read_in_flight(block: &BlockState, by: Access, elements: Vec<(usize, ElementOf)>) {
+    let mut global = block.global.borrow_mut();
+    for (address, element) in elements {
+        global.accessed(address, element).history.read(by, &block.order);
+    }
+}
+
 /// Records that the running lane or warp loads a value of a slice that no thread writes.
 pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     note_access(site);

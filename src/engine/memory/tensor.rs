@@ -217,10 +217,11 @@ pub(crate) unsafe fn load(
     let source = unsafe { Lines::new(site, map, at) };
     check_aligned(site, to);
     source.note(site, at, true);
-    let mut lines = vec![0; source.bytes()];
+    let (mut lines, mut sources) = (vec![0; source.bytes()], Vec::new());
     for Line { offset, from, bytes } in source.inside() {
         // SAFETY: guaranteed by the caller.
-        unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
+        let read = unsafe { bulk::read_global(site, from, 1, &mut lines[offset..offset + bytes]) };
+        sources.extend(read);
     }
     let mut data = vec![0; lines.len()];
     (lines.iter().enumerate()).for_each(|(offset, &byte)| data[source.swizzled(to, offset)] = byte);
@@ -235,7 +236,7 @@ pub(crate) unsafe fn load(
         }
     });
     if bulk::starts(site, form, to, data.len()) {
-        bulk::start_load(site, form, to, data, barrier, blocks);
+        bulk::start_load(site, form, to, (data, sources), barrier, blocks);
     }
 }
 

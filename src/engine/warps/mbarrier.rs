@@ -281,16 +281,26 @@ impl Barrier {
         proxy: Proxy,
         location: &'static Location<'static>,
     ) -> Access {
-        let (agent, tick) = (self.agents[proxy as usize], self.phase.wrapping_add(1));
-        self.released.pass_asynchronously(agent, tick);
+        let access = self.asynchronous(proxy, self.phase, location);
+        self.released.pass_asynchronously(access.agent, access.tick);
+        access
+    }
+
+    /// The access of an asynchronous operation that belongs to this phase.
+    fn asynchronous(
+        &self,
+        proxy: Proxy,
+        phase: u32,
+        location: &'static Location<'static>,
+    ) -> Access {
         Access {
-            agent,
+            agent: self.agents[proxy as usize],
             by: Lanes::One(0),
             closure: 0,
             before: 0,
             epoch: u32::MAX,
             warp_epoch: 0,
-            tick,
+            tick: phase.wrapping_add(1),
             location,
         }
     }
@@ -744,6 +754,17 @@ pub(crate) fn phase_for_copy(
     barrier.history.note_copy(by, (bytes as i64, fills), is_of_peer, &block.order);
     barrier.need(by, Needed::Bytes(bytes as i64), &block.order);
     Ok(barrier.phase)
+}
+
+/// The access of a bulk copy that signals the barrier at this address, in this phase.
+pub(crate) fn access_of_copy(
+    block: &BlockState,
+    address: u32,
+    phase: u32,
+    location: &'static Location<'static>,
+) -> Option<Access> {
+    let barriers = block.barriers.borrow();
+    Some(barriers.get(address)?.asynchronous(Proxy::Async, phase, location))
 }
 
 /// Lands the bytes of a copy: `land` writes them to memory as the given access.

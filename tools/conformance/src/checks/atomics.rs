@@ -145,6 +145,48 @@ fn by_all_blocks<D: Device + 'static>() -> Check<D> {
     }
 }
 
+/// Input: the values of all blocks, and what the first one loads.
+fn with_bulk_copies<D: Device + 'static>() -> Check<D> {
+    use kernels::HANDED_ON;
+    const LAUNCHED: usize = 64;
+    Check {
+        name: "cp.async.bulk of what another block released".into(),
+        needs: Needs::at_least(90),
+        arithmetic: None,
+        labels: None,
+        rounds: 4,
+        element: 4,
+        inputs: Box::new(|rng| {
+            let mut draw = |count| bytes(&(0..count).map(|_| rng.random()).collect::<Vec<u32>>());
+            vec![draw(LAUNCHED * HANDED_ON), draw(HANDED_ON)]
+        }),
+        run: Box::new(|device, inputs| {
+            let values = upload::<D, u32>(device, &inputs[0])?;
+            let mut flags = vec![0u32; LAUNCHED + 1];
+            flags[0] = 1;
+            let mut flags = device.upload(&flags)?;
+            let mut sums = elements::<u32>(&inputs[1]);
+            sums.resize((LAUNCHED + 1) * HANDED_ON, 0);
+            let mut sums = device.upload(&sums)?;
+            kernels::atom_and_bulk_copies::launch(
+                device,
+                LAUNCHED as u32,
+                flags.borrow_mut(),
+                values.borrow(),
+                sums.borrow_mut(),
+            )?;
+            Ok(bytes(&device.download(sums.borrow())?))
+        }),
+        reference: Box::new(|inputs| {
+            let (values, mut sums) = (elements::<u32>(&inputs[0]), elements::<u32>(&inputs[1]));
+            for value in values {
+                sums.push(sums[sums.len() - HANDED_ON].wrapping_add(value));
+            }
+            bytes(&sums)
+        }),
+    }
+}
+
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     use Operation::{CompareExchange, Exchange, LoadStore, Reduce};
     let at_least = Needs::at_least;
@@ -232,5 +274,6 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             launch!(atom_bf16),
         ),
         by_all_blocks(),
+        with_bulk_copies(),
     ]
 }
