@@ -37,9 +37,10 @@ const TARGETS: [(&str, &str); 7] = [
 
 /// The lowest target of functions, by the start of their names; the first matching row counts.
 /// Functions of a form in a table are not listed: the table has their target.
-const NEEDS: [(&str, &str); 74] = [
+const NEEDS: [(&str, &str); 75] = [
     ("atom_acq_rel_gpu_global_add_bf16", "sm_90"),
     ("atom_acquire_gpu_global_add_bf16", "sm_90"),
+    ("atom_relaxed_cta_shared_add_bf16", "sm_90"),
     ("atom_relaxed_gpu_global_add_bf16", "sm_90"),
     ("atom_release_gpu_global_add_bf16", "sm_90"),
     ("atom_", "sm_75"),

@@ -1,4 +1,5 @@
-//! Atomic reductions of elements by single lanes (`red`).
+//! Atomic reductions of elements by single lanes (`red`), in shared memory also with a result
+//! (`atom`).
 
 use super::reduction::AtomicReduction;
 use crate::element::Element;
@@ -138,5 +139,58 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         let (row, col) = at.resolve::<Single<Self>>(self.address(), Site::here());
         // SAFETY: an element of the tile, for which this reduction exists.
         unsafe { R::reduce_in_shared(self.element(row, col), value) }
+    }
+
+    /// Like [`reduce`](Self::reduce), and returns the element before.
+    ///
+    /// The GPU applies the values as they arrive, so the results depend on the order of lanes and
+    /// warps. The simulator takes the order of the lanes, and of the warps by the seed.
+    ///
+    /// PTX: `atom.relaxed.cta.shared` (ISA 9.7.13.5), from sm_75 on.
+    ///
+    /// ```
+    /// use ptx_matrix::copy::reduction::Add;
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Moves the even numbers of a block's 128 to the front of its part of `d`, in any order.
+    /// #[kernel(threads = 128)]
+    /// fn evens(
+    ///     block: &Block,
+    ///     #[shared] count: SharedTile<u32, 1, 4>,
+    ///     a: Global<u32>,
+    ///     d: GlobalMut<u32>,
+    /// ) {
+    ///     let first = block.index().x as usize * 128;
+    ///     count.fill(block, |_, _| 0);
+    ///     block.sync();
+    ///     block.each_thread(|lane, rank| {
+    ///         let value = a.get(first + rank);
+    ///         if value % 2 == 0 {
+    ///             d.set(first + count.fetch(lane, Add, (0, 0), 1) as usize, value);
+    ///         }
+    ///     });
+    /// }
+    ///
+    /// let (a, mut d) = (Vec::from_iter(0..256), [1; 256]);
+    /// evens::simulate(2, &a, &mut d).check();
+    /// assert!(d.chunks(64).map(|part| part[0] % 2).eq([0, 1, 0, 1]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn fetch<C: Coordinate, R: AtomicReduction<T>>(
+        self,
+        lane: Lane<'_>,
+        reduction: R,
+        at: C,
+        value: T,
+    ) -> T
+    where
+        BuildTarget: Supports<R::Needs>,
+    {
+        const { check_known::<C, Single<Self>>() };
+        let _ = (lane, reduction);
+        let (row, col) = at.resolve::<Single<Self>>(self.address(), Site::here());
+        // SAFETY: an element of the tile, for which this reduction exists.
+        unsafe { R::fetch_in_shared(self.element(row, col), value) }
     }
 }

@@ -73,14 +73,24 @@ macro_rules! elements {
             #[inline]
             #[track_caller]
             unsafe fn exchange(at: *mut Self, value: Self, order: Semantics) -> Self {
-                let exchange = match order {
-                    Semantics::Relaxed => raw::[<atom_relaxed_gpu_global_exch_ $kind>],
-                    Semantics::Acquire => raw::[<atom_acquire_gpu_global_exch_ $kind>],
-                    Semantics::Release => raw::[<atom_release_gpu_global_exch_ $kind>],
-                    Semantics::AcquireRelease => raw::[<atom_acq_rel_gpu_global_exch_ $kind>],
-                };
+                let (at, value) = (at.cast(), value.to_bits());
                 // SAFETY: the caller upholds the conditions.
-                Self::from_bits(unsafe { exchange(at.cast(), value.to_bits()) })
+                Self::from_bits(unsafe {
+                    match order {
+                        Semantics::Relaxed => {
+                            raw::[<atom_relaxed_gpu_global_exch_ $kind>](at, value)
+                        }
+                        Semantics::Acquire => {
+                            raw::[<atom_acquire_gpu_global_exch_ $kind>](at, value)
+                        }
+                        Semantics::Release => {
+                            raw::[<atom_release_gpu_global_exch_ $kind>](at, value)
+                        }
+                        Semantics::AcquireRelease => {
+                            raw::[<atom_acq_rel_gpu_global_exch_ $kind>](at, value)
+                        }
+                    }
+                })
             }
 
             #[inline]
@@ -91,15 +101,24 @@ macro_rules! elements {
                 value: Self,
                 order: Semantics,
             ) -> Result<Self, Self> {
-                let exchange = match order {
-                    Semantics::Relaxed => raw::[<atom_relaxed_gpu_global_cas_ $kind>],
-                    Semantics::Acquire => raw::[<atom_acquire_gpu_global_cas_ $kind>],
-                    Semantics::Release => raw::[<atom_release_gpu_global_cas_ $kind>],
-                    Semantics::AcquireRelease => raw::[<atom_acq_rel_gpu_global_cas_ $kind>],
-                };
-                let expected = expected.to_bits();
+                let (at, expected, value) = (at.cast(), expected.to_bits(), value.to_bits());
                 // SAFETY: the caller upholds the conditions.
-                let before = unsafe { exchange(at.cast(), expected, value.to_bits()) };
+                let before = unsafe {
+                    match order {
+                        Semantics::Relaxed => {
+                            raw::[<atom_relaxed_gpu_global_cas_ $kind>](at, expected, value)
+                        }
+                        Semantics::Acquire => {
+                            raw::[<atom_acquire_gpu_global_cas_ $kind>](at, expected, value)
+                        }
+                        Semantics::Release => {
+                            raw::[<atom_release_gpu_global_cas_ $kind>](at, expected, value)
+                        }
+                        Semantics::AcquireRelease => {
+                            raw::[<atom_acq_rel_gpu_global_cas_ $kind>](at, expected, value)
+                        }
+                    }
+                };
                 let result = Self::from_bits(before);
                 if before == expected { Ok(result) } else { Err(result) }
             }

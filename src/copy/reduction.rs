@@ -69,8 +69,9 @@ pub trait SharedReduction<T: Element>: Sealed + Copy {
 
 /// A reduction of an element by a lane's value: in global memory for
 /// [`GlobalMut::reduce`](crate::memory::GlobalMut::reduce), in the block's shared memory for
-/// [`SharedTile::reduce`](crate::memory::SharedTile::reduce). With a result, in global memory:
-/// [`GlobalAtomic::fetch`](crate::memory::GlobalAtomic::fetch).
+/// [`SharedTile::reduce`](crate::memory::SharedTile::reduce). With a result:
+/// [`GlobalAtomic::fetch`](crate::memory::GlobalAtomic::fetch) and
+/// [`SharedTile::fetch`](crate::memory::SharedTile::fetch).
 ///
 /// | | elements |
 /// | --- | --- |
@@ -99,6 +100,10 @@ pub trait AtomicReduction<T: Element>: Operates {
     /// As for the raw function.
     #[doc(hidden)]
     unsafe fn reduce_in_shared(to: u32, value: T);
+    /// # Safety
+    /// As for the raw function.
+    #[doc(hidden)]
+    unsafe fn fetch_in_shared(at: u32, value: T) -> T;
 }
 
 /// The operation of a reduction, for any element type.
@@ -195,16 +200,25 @@ macro_rules! reductions {
                     value: $atomic,
                     order: Semantics,
                 ) -> $atomic {
-                    let fetch = pastey::paste!(match order {
-                        Semantics::Relaxed => raw::[<atom_relaxed_gpu_global_ $ptx _ $atomic_kind>],
-                        Semantics::Acquire => raw::[<atom_acquire_gpu_global_ $ptx _ $atomic_kind>],
-                        Semantics::Release => raw::[<atom_release_gpu_global_ $ptx _ $atomic_kind>],
-                        Semantics::AcquireRelease => {
-                            raw::[<atom_acq_rel_gpu_global_ $ptx _ $atomic_kind>]
-                        }
-                    });
+                    let (at, value) = (at.cast(), value.to_bits());
+                    // Direct calls: through a pointer, the caller's line would be lost.
                     // SAFETY: the caller upholds the conditions.
-                    Element::from_bits(unsafe { fetch(at.cast(), value.to_bits()) })
+                    Element::from_bits(pastey::paste!(unsafe {
+                        match order {
+                            Semantics::Relaxed => {
+                                raw::[<atom_relaxed_gpu_global_ $ptx _ $atomic_kind>](at, value)
+                            }
+                            Semantics::Acquire => {
+                                raw::[<atom_acquire_gpu_global_ $ptx _ $atomic_kind>](at, value)
+                            }
+                            Semantics::Release => {
+                                raw::[<atom_release_gpu_global_ $ptx _ $atomic_kind>](at, value)
+                            }
+                            Semantics::AcquireRelease => {
+                                raw::[<atom_acq_rel_gpu_global_ $ptx _ $atomic_kind>](at, value)
+                            }
+                        }
+                    }))
                 }
 
                 #[inline]
@@ -214,6 +228,15 @@ macro_rules! reductions {
                         pastey::paste!(raw::[<red_relaxed_cta_shared_ $ptx _ $atomic_kind>]);
                     // SAFETY: the caller upholds the conditions.
                     unsafe { reduce(to, value.to_bits()) }
+                }
+
+                #[inline]
+                #[track_caller]
+                unsafe fn fetch_in_shared(at: u32, value: $atomic) -> $atomic {
+                    let fetch =
+                        pastey::paste!(raw::[<atom_relaxed_cta_shared_ $ptx _ $atomic_kind>]);
+                    // SAFETY: the caller upholds the conditions.
+                    Element::from_bits(unsafe { fetch(at, value.to_bits()) })
                 }
             }
         )*

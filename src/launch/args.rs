@@ -10,7 +10,7 @@ use crate::copy::{BoxTile, TensorMap, TensorMapMut, TensorMode};
 use crate::element::{Element, bf16, f16};
 use crate::isa::TensorMapWords;
 use crate::machine::host_items;
-use crate::memory::{Global, GlobalMut};
+use crate::memory::{Global, GlobalAtomic, GlobalMut};
 
 /// Plain data as a kernel parameter: numbers, `bool`, arrays and structs of these.
 ///
@@ -39,7 +39,8 @@ pub unsafe trait KernelData:
     message = "a kernel's arguments cannot hold a `{Self}`",
     label = "neither plain data nor memory",
     note = "plain data: numbers, `bool`, arrays, and structs with `#[derive(KernelArgs)]`",
-    note = "memory: `Global`, `GlobalMut`, `TensorMap`, `TensorMapMut`, with a lifetime `'k`"
+    note = "memory: `Global`, `GlobalMut`, `GlobalAtomic`, `TensorMap`, `TensorMapMut`, with a \
+            lifetime `'k`"
 )]
 pub unsafe trait KernelField: KernelParam {
     /// The field's representation in the `.param` space.
@@ -99,6 +100,7 @@ macro_rules! memory {
 memory! {
     [T: Element] Global<'_, T>: StoredSlice<T>, |slice| (slice.start, slice.len);
     [T: Element] GlobalMut<'_, T>: StoredSlice<T>, |slice| (slice.start, slice.len);
+    [T: Element] GlobalAtomic<'_, T>: StoredSlice<T>, |slice| (slice.start, slice.len);
     [Tile: BoxTile, const RANK: usize, Mode: TensorMode] TensorMap<'_, Tile, RANK, Mode>:
         TensorMapWords, |map| (map, ());
     [Tile: BoxTile, const RANK: usize, Mode: TensorMode] TensorMapMut<'_, Tile, RANK, Mode>:

@@ -17,7 +17,8 @@ use core::marker::PhantomData;
 /// kernels have ended.
 ///
 /// `P` is a [`Global`](crate::memory::Global), a [`GlobalMut`](crate::memory::GlobalMut), a
-/// [`TensorMap`] or a [`TensorMapMut`](crate::copy::TensorMapMut), of a kernel with
+/// [`GlobalAtomic`](crate::memory::GlobalAtomic), a [`TensorMap`] or a
+/// [`TensorMapMut`](crate::copy::TensorMapMut), of a kernel with
 /// `#[kernel(dependent = true)]`. If one memory parameter of a kernel is `Dependent`, all are. The
 /// kernel then decides when it waits, with [`Block::wait_for_preceding_kernels`]. Its work before
 /// that, such as the initialisation of barriers, overlaps the end of the preceding kernel. A kernel

@@ -14,10 +14,10 @@ use core::marker::PhantomData;
 /// [`wait_until`](Self::wait_until). Each has a [memory order](crate::sync::MemoryOrder). By these,
 /// blocks hand on data in a [`GlobalMut`](super::GlobalMut).
 ///
-/// In the simulator, the blocks of a launch with such a parameter take turns: one runs up to its
-/// next atomic operation, then another. Up to 256 clusters run at a time, in random order. On a
-/// GPU, a block that waits for another needs it to run: launch no more blocks than the GPU runs at
-/// a time, or let blocks wait only for those that a counter has let begin before.
+/// In the simulator, the blocks of a launch with such a parameter take turns, in an order by the
+/// seed: one runs up to its next atomic operation, then another. As many run at a time as wait for
+/// each other. On a GPU, a block that waits for another needs it to run: launch no more blocks than
+/// the GPU runs at a time, or let blocks wait only for those that a counter has let begin before.
 ///
 /// Blocks that take the next tile from a counter:
 ///

@@ -1,8 +1,8 @@
-//! Atomic operations on an element of global memory, with a result and an order: `atom` (PTX ISA
-//! 9.7.13.5), and loads and stores with an order: `ld`, `st` (9.7.9.8, 9.7.9.11). sm_70, PTX 6.0;
-//! sm_90, 7.8 for bf16.
+//! Atomic operations with a result: `atom` (PTX ISA 9.7.13.5), in global memory with an order, and
+//! in shared memory. Loads and stores of global memory with an order: `ld`, `st` (9.7.9.8,
+//! 9.7.9.11). sm_70, PTX 6.0; sm_90, 7.8 for bf16.
 //!
-//! The simulator runs these only in a launch with a
+//! In global memory, the simulator runs these only in a launch with a
 //! [`GlobalAtomic`](crate::memory::GlobalAtomic), on its elements.
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -21,23 +21,41 @@ macro_rules! with_semantics {
     };
 }
 
-/// Operations that change the element: the operation, its operands and its element types. A type
-/// has its name, `.noftz` where PTX requires that, the type of its bits, and their register class.
-macro_rules! operations {
-    ($($operation:ident $simulated:expr, $operands:tt: $(
-        $kind:ident $noftz:literal $bits:ident $class:ident
-    ),*;)*) => {$(
-        operations! {
-            @types $operation ($simulated) $operands $([$kind $noftz $bits $class])*
+/// The reductions: for each operation its types of elements. A type has its name, `.noftz` where
+/// PTX requires that, the type of its bits, and their register class.
+macro_rules! reductions {
+    ($make:ident) => {
+        $make! {
+            add Add: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32,
+                f64 "" u64 reg64, f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
+            min Min: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+            max Max: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+            inc Inc: u32 "" u32 reg32;
+            dec Dec: u32 "" u32 reg32;
+            and And: b32 "" u32 reg32, b64 "" u64 reg64;
+            or Or: b32 "" u32 reg32, b64 "" u64 reg64;
+            xor Xor: b32 "" u32 reg32, b64 "" u64 reg64;
         }
-    )*};
-    (@types $operation:ident $simulated:tt $operands:tt $($type:tt)*) => {$(
+    };
+}
+
+/// Reductions in global memory, in each order.
+macro_rules! in_global {
+    ($($operation:ident $simulated:ident: $(
+        $kind:ident $noftz:literal $bits:ident $class:ident
+    ),*;)*) => {$($(
         with_semantics! {
             [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
-            operation [$operation $simulated $operands $type]
+            operation [
+                $operation
+                (sim::AtomicOperation::reduce(sim::Operation::$simulated, sim::Kind::$kind))
+                (value) [$kind $noftz $bits $class]
+            ]
         }
-    )*};
+    )*)*};
 }
+
+/// An operation in global memory, in one order.
 macro_rules! operation {
     (
         $semantics:ident $value:ident [
@@ -78,41 +96,87 @@ macro_rules! operation {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let operation: fn(sim::Kind) -> sim::AtomicOperation = $simulated;
                 let form = concat!(
                     "atom.", stringify!($semantics), ".gpu.global.", stringify!($operation),
                     $noftz, ".", stringify!($kind)
                 );
-                let operation = operation(sim::Kind::$kind);
                 let (site, operands) = (Site::here(), [$($operand),*]);
                 // SAFETY: the caller upholds the function's contract.
                 unsafe {
-                    engine::atomic(site, form, at, operation, &operands, Semantics::$value)
+                    engine::atomic(site, form, at, $simulated, &operands, Semantics::$value)
                 }
             }
         }
     }};
 }
 
-operations! {
-    add |kind| sim::AtomicOperation::reduce(sim::Operation::Add, kind), (value):
-        u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32, f64 "" u64 reg64,
-        f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
-    min |kind| sim::AtomicOperation::reduce(sim::Operation::Min, kind), (value):
-        u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-    max |kind| sim::AtomicOperation::reduce(sim::Operation::Max, kind), (value):
-        u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-    inc |kind| sim::AtomicOperation::reduce(sim::Operation::Inc, kind), (value): u32 "" u32 reg32;
-    dec |kind| sim::AtomicOperation::reduce(sim::Operation::Dec, kind), (value): u32 "" u32 reg32;
-    and |kind| sim::AtomicOperation::reduce(sim::Operation::And, kind), (value):
-        b32 "" u32 reg32, b64 "" u64 reg64;
-    or |kind| sim::AtomicOperation::reduce(sim::Operation::Or, kind), (value):
-        b32 "" u32 reg32, b64 "" u64 reg64;
-    xor |kind| sim::AtomicOperation::reduce(sim::Operation::Xor, kind), (value):
-        b32 "" u32 reg32, b64 "" u64 reg64;
-    exch |_| sim::AtomicOperation::Exchange, (value): b32 "" u32 reg32, b64 "" u64 reg64;
-    cas |_| sim::AtomicOperation::CompareExchange, (expected, value):
-        b32 "" u32 reg32, b64 "" u64 reg64;
+/// Reductions in the block's shared memory.
+macro_rules! in_shared {
+    ($($operation:ident $simulated:ident: $(
+        $kind:ident $noftz:literal $bits:ident $class:ident
+    ),*;)*) => { pastey::paste! {$($(
+        /// Reduces an element of the block's shared memory, atomically for its threads. Returns its
+        /// value before.
+        ///
+        #[doc = concat!(
+            "`atom.relaxed.cta.shared.", stringify!($operation), $noftz, ".", stringify!($kind),
+            " result, [at], value;`"
+        )]
+        ///
+        /// # Safety
+        /// `at` is the address of an aligned, valid element there. Meanwhile, others access it only
+        /// by atomic instructions.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn [<atom_relaxed_cta_shared_ $operation _ $kind>](
+            at: u32, value: $bits
+        ) -> $bits {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller upholds the function's contract.
+            unsafe {
+                let result: $bits;
+                asm!(
+                    concat!(
+                        "atom.relaxed.cta.shared.", stringify!($operation), $noftz, ".",
+                        stringify!($kind), " {result}, [{at}], {value};"
+                    ),
+                    result = out($class) result, at = in(reg32) at, value = in($class) value,
+                    options(nostack),
+                );
+                result
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let form = concat!(
+                    "atom.relaxed.cta.shared.", stringify!($operation), $noftz, ".",
+                    stringify!($kind)
+                );
+                let reduction = sim::Reduction {
+                    operation: sim::Operation::$simulated, kind: sim::Kind::$kind
+                };
+                engine::fetch_shared(Site::here(), form, at, reduction, value)
+            }
+        }
+    )*)*}};
+}
+
+reductions!(in_global);
+reductions!(in_shared);
+with_semantics! {
+    [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
+    operation [exch (sim::AtomicOperation::Exchange) (value) [b32 "" u32 reg32]]
+}
+with_semantics! {
+    [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
+    operation [exch (sim::AtomicOperation::Exchange) (value) [b64 "" u64 reg64]]
+}
+with_semantics! {
+    [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
+    operation [cas (sim::AtomicOperation::CompareExchange) (expected, value) [b32 "" u32 reg32]]
+}
+with_semantics! {
+    [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
+    operation [cas (sim::AtomicOperation::CompareExchange) (expected, value) [b64 "" u64 reg64]]
 }
 
 /// A load with an order.

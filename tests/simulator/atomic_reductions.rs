@@ -6,7 +6,7 @@ use ptx_matrix::copy::reduction::{Add, Inc, Max};
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Finding, Memory, Misuse, SimError, mark_unwritten};
+use ptx_matrix::sim::{Finding, Memory, Misuse, SimError, Simulator, mark_unwritten};
 
 /// All lanes of two warps add to `sums`, whose first element has the mistake `how`.
 #[kernel(threads = 64)]
@@ -379,4 +379,46 @@ fn reduced_shared_element_and_bulk_copies() {
     let error = stored::simulate(1, &mut d, 2).unwrap_err();
     assert!(matches!(error.misuse, Misuse::CopySourceInFlight { .. }), "{error}");
     assert_elected_at(&error, "again", (0, 0, 0), 0);
+}
+
+/// All threads count in shared memory. `how` is the mistake.
+#[kernel(threads = 64)]
+fn ranks(block: &Block, #[shared] count: SharedTile<u32, 1, 4>, d: GlobalMut<u32>, how: u32) {
+    count.fill(block, |_, _| 0);
+    if how != 1 {
+        block.sync();
+    }
+    block.each_thread(|lane, rank| {
+        d.set(rank, count.fetch(lane, Add, (0, 0), 1)); // <- fetches
+    });
+    if how != 2 {
+        block.sync();
+    }
+    block.each_thread(|lane, rank| {
+        if how == 3 && rank == 5 {
+            count.fetch(lane, Max, (0, 0), 7);
+        }
+        if rank == 63 {
+            d.set(64, count.get(lane, (0, 0)));
+        }
+    });
+}
+
+#[test]
+fn results_in_shared_memory_are_a_permutation() {
+    let run = |seed, how| {
+        let mut d = [99; 65];
+        ranks::launch(&Simulator::new(seed), 1, &mut d, how).map(|_| d)
+    };
+    for seed in 0..8 {
+        let mut d = run(seed, 0).unwrap();
+        d.sort();
+        assert_eq!(d, std::array::from_fn(|i| i as u32));
+        for how in 1..=3 {
+            let error = run(seed, how).unwrap_err();
+            assert!(error.to_string().contains("error: race: "), "{how}: {error}");
+        }
+    }
+    let lowest: Vec<u32> = (0..8).map(|seed| run(seed, 0).unwrap()[0]).collect();
+    assert!(lowest.contains(&0) && lowest.contains(&32), "either warp comes first: {lowest:?}");
 }

@@ -224,7 +224,7 @@ fn barrier_of_the_grid() {
 fn locked(block: &Block, lock: GlobalAtomic<u32>, sum: GlobalMut<u64>, how: u32) {
     block.warp().each(|lane| {
         if lane.id() == 0 {
-            while lock.compare_exchange(lane, 0, (0, 1), Acquire).is_err() {}
+            while lock.compare_exchange(lane, 0, (0, 1), Acquire).is_err() {} // <- lock is taken
             sum.set(0, sum.get(lane, 0) + 1); // <- sum is guarded
             if how == 1 {
                 lock.store(lane, 0, 0, Relaxed);
@@ -246,6 +246,7 @@ fn lock_guards_a_number() {
     assert_line(&error, "sum is guarded");
     let error = run(2).unwrap_err();
     assert_eq!(error.misuse, Misuse::AtomicPolling { name: "lock", index: 0 });
+    assert_line(&error, "lock is taken");
 }
 
 /// A relaxed read-modify-write operation of another block passes on what was released before; a
@@ -406,7 +407,8 @@ fn clusters_take_turns() {
     assert!(d.iter().enumerate().all(|(i, &tile)| tile as usize == i / 64));
 }
 
-/// A bulk copy to global memory that another block reads.
+/// A bulk copy to global memory, and a read by another block after it (`how` below 10) or before
+/// it.
 #[kernel(threads = 32, target = "sm_90")]
 fn copied(
     block: &Block,
@@ -414,7 +416,7 @@ fn copied(
     flag: GlobalAtomic<u32>,
     data: GlobalMut<u32>,
     d: GlobalMut<u32>,
-    waits: bool,
+    how: u32,
 ) {
     let warp = block.warp();
     if block.index().x == 0 {
@@ -422,34 +424,58 @@ fn copied(
         warp.fence_for_bulk();
         warp.sync();
         warp.elect(|lane| {
+            if how == 10 {
+                flag.wait_until(lane, 0, |flag| flag == 1);
+            }
             tile.store_tma(lane, data.bulk(0)); // <- is copied
             BulkGroup::commit(lane);
-            if waits {
+            match how {
+                0 => BulkGroup::wait::<0>(lane),
+                2 => BulkGroup::wait_read::<0>(lane),
+                11 => drop(flag.wait_until(lane, 0, |flag| flag == 1)),
+                _ => {}
+            }
+            if how < 10 {
+                flag.store(lane, 0, 1, Release);
+            }
+            if how != 2 {
                 BulkGroup::wait::<0>(lane);
             }
-            flag.store(lane, 0, 1, Release);
-            BulkGroup::wait::<0>(lane);
         });
     } else {
         warp.elect(|lane| {
-            flag.wait_until(lane, 0, |flag| flag == 1);
+            if how < 10 {
+                flag.wait_until(lane, 0, |flag| flag == 1);
+            }
         });
         warp.sync();
         warp.each(|lane| d.set(lane.id(), data.get(lane, lane.id()))); // <- copy is read
+        warp.sync();
+        warp.elect(|lane| {
+            if how >= 10 {
+                flag.store(lane, 0, 1, Release);
+            }
+        });
     }
 }
 
 #[test]
 fn bulk_copy_is_over_before_the_release() {
-    let run = |seed, waits| {
+    let run = |seed, how| {
         let mut d = [0; 32];
-        copied::launch(&Simulator::new(seed).schedules(8), 2, &mut [0], &mut [0; 32], &mut d, waits)
-            .map(|_| d)
+        let (flag, data) = (&mut [0], &mut [7; 32]);
+        copied::launch(&Simulator::new(seed), 2, flag, data, &mut d, how).map(|_| d)
     };
-    assert_eq!(run(0, true).unwrap(), std::array::from_fn(|i| i as u32));
-    for seed in 0..4 {
-        let error = run(seed, false).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::Race { .. }), "{error}");
+    for seed in 0..6 {
+        assert_eq!(run(seed, 0).unwrap(), std::array::from_fn(|i| i as u32));
+        assert_eq!(run(seed, 10).unwrap(), [7; 32]);
+        // No wait, a wait for the copy's reads only, and a copy that is started too early.
+        for how in [1, 2, 11] {
+            let error = run(seed, how).unwrap_err();
+            let is_found =
+                matches!(error.misuse, Misuse::Race { .. } | Misuse::StoreInFlight { .. });
+            assert!(is_found, "{how}: {error}");
+        }
     }
 }
 
@@ -546,4 +572,143 @@ fn misuses_of_atomic_elements() {
     assert_line(&not_atomic, "not atomic");
     let form = "atom.relaxed.gpu.global.add.u32";
     assert_eq!(not_atomic.misuse, Misuse::NotAtomic { name: "other", form });
+}
+
+/// Waits for a value that nobody stores, with a `sync` in each round; or takes a maximum that
+/// seldom changes.
+#[kernel(threads = 64)]
+fn repeated(
+    block: &Block,
+    #[shared] seen: SharedTile<u32, 1, 4>,
+    value: GlobalAtomic<u32>,
+    a: Global<u32>,
+    waits: bool,
+) {
+    let warp = block.warp();
+    if !waits {
+        block.each_thread(|lane, rank| {
+            for i in (rank..a.len()).step_by(64) {
+                value.fetch(lane, Max, 0, a.get(i), Relaxed);
+            }
+        });
+        return;
+    }
+    loop {
+        if warp.index() == 0 {
+            warp.each(|lane| {
+                if lane.id() == 0 {
+                    seen.set((0, 0), value.load(lane, 0, Acquire)); // <- is polled
+                }
+            });
+        }
+        block.sync();
+        let now = warp.broadcast(&warp.each(|lane| seen.get(lane, (0, 0))));
+        block.sync();
+        if now == 1 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn wait_with_syncs_is_a_deadlock_and_operations_without_effect_are_none() {
+    let mut largest = [0];
+    let a: Vec<u32> = (0..100_000).map(|i| i % 7).collect();
+    repeated::simulate(1, &mut largest, &a, false).check();
+    assert_eq!(largest, [6]);
+    let error = repeated::simulate(2, &mut [0], &a, true).unwrap_err();
+    assert_eq!(error.misuse, Misuse::AtomicPolling { name: "value", index: 0 });
+    assert_line(&error, "is polled");
+}
+
+/// All threads of all blocks wait for each other.
+#[kernel(threads = 64)]
+fn gather(block: &Block, count: GlobalAtomic<u32>) {
+    let all = block.grid().x * 64;
+    block.each_thread(|lane, _| {
+        count.fetch(lane, Add, 0, 1, Relaxed);
+    });
+    block.each_thread(|lane, _| {
+        count.wait_until(lane, 0, |count| count == all);
+    });
+}
+
+#[test]
+fn many_blocks_wait_for_each_other() {
+    let mut count = [0];
+    gather::simulate(300, &mut count).check();
+    assert_eq!(count, [300 * 64]);
+}
+
+/// A struct with atomic elements, some of which nothing has written.
+#[derive(Clone, Copy, KernelArgs)]
+struct Counters<'k> {
+    written: GlobalAtomic<'k, u32>,
+    unwritten: GlobalAtomic<'k, u64>,
+}
+
+#[kernel(threads = 32)]
+fn counters(block: &Block, of: Counters, d: GlobalMut<u64>, how: u32) {
+    block.warp().each(|lane| {
+        if lane.id() == 0 {
+            let before = of.written.fetch(lane, Add, 0, 1, Relaxed);
+            match how {
+                0 => of.unwritten.store(lane, 0, 5, Relaxed),
+                1 => drop(of.unwritten.load(lane, 0, Relaxed)), // <- unwritten
+                _ => {}
+            }
+            d.set(0, u64::from(before));
+        }
+    });
+}
+
+#[test]
+fn atomic_elements_of_a_struct_are_written_before_they_are_read() {
+    let run = |how| {
+        let (mut written, mut unwritten, mut d) = ([3], [0], [0]);
+        mark_unwritten(&mut unwritten);
+        let of = CountersHost { written: &mut written[..], unwritten: &mut unwritten[..] };
+        let ran = counters::launch(&Simulator::default(), 1, of, &mut d, how);
+        let left = ptx_matrix::sim::unwritten(&unwritten);
+        ran.map(|_| (written[0], d[0], left.len()))
+    };
+    assert_eq!(run(0).unwrap(), (4, 3, 0));
+    let error = run(1).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalUnwritten { name: "unwritten", index: 0 });
+    assert_line(&error, "unwritten");
+    assert_eq!(run(2).unwrap(), (4, 3, 1));
+}
+
+/// One lane releases, and then stores without order; another acquires.
+#[kernel(threads = 32)]
+fn released_before(block: &Block, flag: GlobalAtomic<u32>, data: GlobalMut<u32>) {
+    let index = block.index().x;
+    block.warp().each(|lane| {
+        if lane.id() == 0 && index == 0 {
+            data.set(0, 8);
+            flag.store(lane, 0, 1, Release);
+            flag.store(lane, 0, 2, Relaxed);
+        } else if lane.id() == 0 {
+            flag.wait_until(lane, 0, |flag| flag == 2);
+            data.set(1, data.get(lane, 0));
+        }
+    });
+}
+
+#[test]
+fn lane_that_released_passes_it_on_by_its_later_stores() {
+    for seed in 0..6 {
+        let mut data = [0; 2];
+        released_before::launch(&Simulator::new(seed), 2, &mut [0], &mut data).check();
+        assert_eq!(data, [8; 2]);
+    }
+}
+
+#[test]
+fn profile_counts_each_instruction_of_a_warp_once() {
+    let simulator = Simulator::default().profiled();
+    let report = gather::launch(&simulator, 2, &mut [0]).unwrap();
+    let profile = report.profile.unwrap();
+    assert_eq!(profile.warps("atom.relaxed.gpu.global.add.u32"), 4);
+    assert_eq!(profile.bytes.global_written, 2 * 64 * 4);
 }

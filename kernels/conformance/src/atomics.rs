@@ -1,4 +1,5 @@
-//! Atomic operations with a result on elements of global memory, and ordered loads and stores.
+//! Atomic operations with a result on elements of global and of shared memory, and ordered loads
+//! and stores.
 
 use ptx_matrix::copy::AtomicElement;
 use ptx_matrix::copy::reduction::{Add, And, AtomicReduction, Dec, Inc, Max, Min, Or, Xor};
@@ -13,11 +14,14 @@ pub const OF_EACH: usize = 4 * 32;
 #[derive(Clone, Copy)]
 struct Buffers<'k, T> {
     values: Global<'k, T>,
-    /// Expected values, for `cas`.
+    /// The values that `cas` expects, and those in shared memory before.
     expected: Global<'k, T>,
     memory: GlobalAtomic<'k, T>,
     results: GlobalMut<'k, T>,
 }
+
+/// Elements of an operation in shared memory.
+type Shared<T> = SharedTile<T, 4, 32>;
 
 /// Reduces the elements of operation `number`, in each order.
 #[inline]
@@ -40,6 +44,35 @@ fn fetch<T: Element, R: AtomicReduction<T> + LaneCapture>(
         let (i, value) = by(3);
         results.set(i, memory.fetch(lane, reduction, i, value, AcquireRelease));
     });
+}
+
+/// Reduces elements of shared memory. Their results, and the elements after, follow those of the
+/// global `operations`. Elements of 16 bits share a word with that of another lane.
+#[inline]
+fn fetch_shared<T: Element, R: AtomicReduction<T> + LaneCapture>(
+    block: &Block,
+    tile: Shared<T>,
+    Buffers { values, expected, results, .. }: Buffers<T>,
+    (number, operations, reduction): (usize, usize, R),
+) where
+    BuildTarget: Supports<R::Needs>,
+{
+    let warp = block.warp();
+    let at = |row: usize, col: usize| number * OF_EACH + row * 32 + col;
+    tile.fill(warp, |row, col| expected.get(at(row, col)));
+    warp.sync();
+    warp.each(|lane| {
+        for row in 0..4 {
+            let col = 31 - lane.id();
+            let before = tile.fetch(lane, reduction, (row, col), values.get(at(row, col)));
+            results.set(operations * OF_EACH + at(row, col), before);
+        }
+    });
+    warp.sync();
+    tile.for_each(warp, |row, col, value| {
+        results.set(2 * operations * OF_EACH + at(row, col), value);
+    });
+    warp.sync();
 }
 
 /// Exchanges, compares and exchanges, loads and stores, in each order. These are the operations
@@ -89,19 +122,23 @@ fn exchange<T: AtomicElement>(block: &Block, buffers: Buffers<T>, number: usize)
 
 /// Makes the kernels: one for each type of element, with its operations.
 macro_rules! atomics {
-    ($($(#[$doc:meta])* $name:ident $element:ty, $target:literal:
+    ($($(#[$doc:meta])* $name:ident $element:ty, $target:literal, $operations:literal:
         $($operation:ident $number:literal)* $(, $exchanges:literal)?;)*) => {$(
         $(#[$doc])*
         #[kernel(threads = 32, target = $target)]
         pub fn $name(
             block: &Block,
+            #[shared] tile: Shared<$element>,
             values: Global<$element>,
             expected: Global<$element>,
             memory: GlobalAtomic<$element>,
             results: GlobalMut<$element>,
         ) {
             let buffers = Buffers { values, expected, memory, results };
-            $(fetch(block, buffers, ($number, $operation));)*
+            $(
+                fetch(block, buffers, ($number, $operation));
+                fetch_shared(block, tile, buffers, ($number, $operations, $operation));
+            )*
             $(exchange(block, buffers, $exchanges);)?
         }
     )*};
@@ -109,21 +146,21 @@ macro_rules! atomics {
 
 atomics! {
     /// Atomic operations on `u32`.
-    atom_u32 u32, "sm_75": Add 0 Min 1 Max 2 Inc 3 Dec 4 And 5 Or 6 Xor 7, 8;
+    atom_u32 u32, "sm_75", 11: Add 0 Min 1 Max 2 Inc 3 Dec 4 And 5 Or 6 Xor 7, 8;
     /// Atomic operations on `i32`.
-    atom_s32 i32, "sm_75": Add 0 Min 1 Max 2;
+    atom_s32 i32, "sm_75", 3: Add 0 Min 1 Max 2;
     /// Atomic operations on `u64`.
-    atom_u64 u64, "sm_75": Add 0 Min 1 Max 2 And 3 Or 4 Xor 5, 6;
+    atom_u64 u64, "sm_75", 9: Add 0 Min 1 Max 2 And 3 Or 4 Xor 5, 6;
     /// Atomic operations on `i64`.
-    atom_s64 i64, "sm_75": Min 0 Max 1;
+    atom_s64 i64, "sm_75", 2: Min 0 Max 1;
     /// Atomic operations on `f32`.
-    atom_f32 f32, "sm_75": Add 0;
+    atom_f32 f32, "sm_75", 1: Add 0;
     /// Atomic operations on `f64`.
-    atom_f64 f64, "sm_75": Add 0;
+    atom_f64 f64, "sm_75", 1: Add 0;
     /// Atomic operations on `f16`.
-    atom_f16 f16, "sm_75": Add 0;
+    atom_f16 f16, "sm_75", 1: Add 0;
     /// Atomic operations on `bf16`.
-    atom_bf16 bf16, "sm_90": Add 0;
+    atom_bf16 bf16, "sm_90", 1: Add 0;
 }
 
 /// Elements of the memory of [`atom_by_all_blocks()`]: blocks that have written, blocks that have

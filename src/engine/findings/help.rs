@@ -84,9 +84,11 @@ impl Misuse {
             Misuse::Race { access, other_access, other: Agent::OtherBlock(_), .. } => {
                 let remedy = match (*access == "reduction", *other_access == "reduction") {
                     (false, false) => {
-                        "what one writes, no other may touch in the same launch, unless one \
-                         releases a value of a `GlobalAtomic` behind its access, and the other \
-                         acquires it before; to add to one element, all `reduce` it"
+                        "what one writes, no other may touch in the same launch; or a lane of the \
+                         first releases a value of a `GlobalAtomic`, behind a `sync` with the \
+                         lanes that accessed it, and a lane of the other acquires that value and \
+                         then comes to a `sync` with those that access it; to add to one element, \
+                         all `reduce` it"
                     }
                     (true, true) => {
                         "in one launch, all reduce an element by the same operation, since the \
@@ -286,7 +288,9 @@ impl Misuse {
                     crate::engine::findings::allowed(cols.clone().count())
                 )
             }
-            Misuse::Endless { .. } => "if it does end, give the simulator more patience".into(),
+            Misuse::Endless { .. } | Misuse::EndlessAtomics { .. } => {
+                "if it does end, give the simulator more patience".into()
+            }
             Misuse::AtomicPolling { .. } => {
                 "compare the value that it waits for with those that the others store: none is the \
                  one, or the thread that would store it waits, too"

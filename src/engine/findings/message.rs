@@ -392,6 +392,12 @@ impl Misuse {
                      block changes an atomic element any more"
                 )
             }
+            Misuse::EndlessAtomics { operations } => {
+                write!(
+                    f,
+                    "the launch does {operations} atomic operations in a row, and comes to no end"
+                )
+            }
             Misuse::Polling { memory } => {
                 let who = match memory {
                     Memory::Global { .. } => "no other thread of the block",

@@ -840,6 +840,11 @@ pub enum Misuse {
         /// The element.
         index: usize,
     },
+    /// Warps only do atomic operations, without end.
+    EndlessAtomics {
+        /// The number of operations after which that counts as endless.
+        operations: u64,
+    },
     /// A lane polls: it reads the same value again and again, as if another lane would write it.
     Polling {
         /// The memory that it reads.

@@ -119,11 +119,8 @@ impl Store {
         for Element { address, of, bytes, size } in &self.elements {
             let bytes = &bytes[..*size];
             match self.reduction {
-                None => land_copy(block, (self.started, by), *address, *of, bytes),
-                Some(reduction) => {
-                    let by = (self.started, by);
-                    land_reduction(block, by, *address, *of, reduction, bytes);
-                }
+                None => land_copy(block, by, *address, *of, bytes),
+                Some(reduction) => land_reduction(block, by, *address, *of, reduction, bytes),
             }
         }
     }

@@ -138,6 +138,9 @@ impl GlobalAccesses {
                 history: accessed.history.clone(),
                 reductions,
                 by_copy: accessed.by_copy,
+                in_flight: (accessed.in_flight.iter())
+                    .map(|&number| self.stores[number as usize])
+                    .collect(),
             };
             // From now on, the value is the one in the launch's memory.
             let value = accessed.value.take();
@@ -149,9 +152,12 @@ impl GlobalAccesses {
     /// The copy of this number to this element has landed, and its lane knows it.
     pub(crate) fn end_store(&mut self, number: u32, address: usize) {
         let Some(&index) = self.indices.get(&address) else { return };
-        let in_flight = &mut self.accessed[index as usize].1.in_flight;
-        if let Some(index) = in_flight.iter().position(|&of| of == number) {
-            in_flight.remove(index);
+        let accessed = &mut self.accessed[index as usize].1;
+        if let Some(at) = accessed.in_flight.iter().position(|&of| of == number) {
+            accessed.in_flight.remove(at);
+        }
+        if !std::mem::replace(&mut accessed.is_fresh, true) {
+            self.fresh.push(index);
         }
     }
 }
@@ -184,9 +190,7 @@ impl Accessed {
         match &mut self.value {
             Some(value) => reduction.apply(value.bytes_mut(), by_value),
             None => {
-                if value_in_launch(block, address).is_none() {
-                    check_written(block, by, address..address + by_value.len(), self.element);
-                }
+                check_written(block, by, address..address + by_value.len(), self.element);
                 reductions.values.push((reduction, Value::new(by_value)));
             }
         }
@@ -365,6 +369,15 @@ impl LaunchAccesses {
     }
 }
 
+/// The running warp reads from this address, or writes this value there: see `LaunchMemory::does`.
+pub(crate) fn does_in_launch(address: usize, value: &[u8]) {
+    with_block(|block| {
+        if let Some(InLaunch { cluster, memory }) = &block.in_launch {
+            memory.borrow_mut().does((*cluster, block.agent(), address, value));
+        }
+    });
+}
+
 /// The value of an element, as another cluster of the launch left it.
 fn value_in_launch(block: &BlockState, address: usize) -> Option<Value> {
     block.in_launch.as_ref()?.memory.borrow().value(address)
@@ -380,13 +393,18 @@ fn check_other_clusters(
 ) {
     let Some(in_launch) = &block.in_launch else { return };
     let memory = in_launch.memory.borrow();
+    let access = match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Reduction(_) => "reduction",
+    };
+    if let Some(started) = memory.in_flight(in_launch.cluster, kind, address) {
+        let (ElementOf { name, index }, place) = (element, started.location.into());
+        let misuse = Misuse::StoreInFlight { access, name, index, place, has_read: false };
+        return block.findings.note(by, misuse);
+    }
     let conflict = memory.conflict(in_launch.cluster, &by, kind, address, &block.order);
     if let Some(Conflict { access: other_access, by: earlier, block: other }) = conflict {
-        let access = match kind {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Reduction(_) => "reduction",
-        };
         let race = Misuse::Race {
             access,
             memory: element.into(),
@@ -454,6 +472,7 @@ pub(crate) fn read_in_flight(block: &BlockState, by: Access, elements: Vec<(usiz
 pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     note_access(site);
     note_element(site, Traffic::GlobalRead, addresses.start, addresses.len());
+    does_in_launch(addresses.start, &[]);
     read_constant(site, addresses, first);
 }
 
@@ -464,13 +483,14 @@ pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementO
     }
 }
 
-fn check_written(
+/// Reports a read of an element that nobody has written.
+pub(crate) fn check_written(
     block: &BlockState,
     by: Access,
     addresses: Range<usize>,
     ElementOf { name, index }: ElementOf,
 ) {
-    if unwritten::contains(addresses) {
+    if value_in_launch(block, addresses.start).is_none() && unwritten::contains(addresses) {
         block.findings.note(by, Misuse::GlobalUnwritten { name, index });
     }
 }
@@ -489,6 +509,7 @@ pub(crate) fn write_global(
     }
     note_access(site);
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
+    does_in_launch(address, bytes);
     with_block(|block| {
         wgmma::check_stored(block, site, bytes);
         let by = block.access(site);
@@ -563,7 +584,9 @@ pub(crate) fn start_store(
     let number = global.stores.len() as u32;
     global.stores.push((started, reduces));
     let (mut is_raced, mut is_beside_copy) = (false, false);
+    let kind = reduces.map_or(Kind::Write, Kind::Reduction);
     for (address, element) in elements {
+        check_other_clusters(block, started, kind, address, element);
         let (accessed, other) = global.with_conflict(address, element, reduces);
         if let Some(other) = other.filter(|_| !is_beside_copy) {
             is_beside_copy = true;
@@ -591,15 +614,14 @@ pub(crate) fn start_store(
     number
 }
 
-/// Writes an element by a bulk copy that lands, and that a lane started.
+/// Writes an element by a bulk copy that lands.
 pub(crate) fn land_copy(
     block: &BlockState,
-    (started, by): (Access, Access),
+    by: Access,
     address: usize,
     element: ElementOf,
     bytes: &[u8],
 ) {
-    check_other_clusters(block, started, Kind::Write, address, element);
     let mut global = block.global.borrow_mut();
     let accessed = global.accessed(address, element);
     accessed.history.write(by, true, &block.order);
@@ -610,14 +632,12 @@ pub(crate) fn land_copy(
 /// Reduces an element by a value, for a bulk copy that lands.
 pub(crate) fn land_reduction(
     block: &BlockState,
-    (started, by): (Access, Access),
+    by: Access,
     address: usize,
     element: ElementOf,
     reduction: Reduction,
     by_value: &[u8],
 ) {
-    let kind = Kind::Reduction(reduction.class());
-    check_other_clusters(block, started, kind, address, element);
     let mut global = block.global.borrow_mut();
     global.accessed(address, element).reduce(block, by, address, reduction, by_value);
 }

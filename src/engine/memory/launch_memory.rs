@@ -13,7 +13,8 @@ use crate::engine::memory::{
 };
 use crate::isa::Semantics;
 use crate::lane::Grid;
-use rustc_hash::{FxHashMap, FxHashSet};
+use core::hash::{Hash, Hasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -89,18 +90,27 @@ pub(crate) struct LaunchMemory {
 }
 
 /// Turns of the launch's warps that ended before an atomic operation.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct AtomicTurns {
-    /// Since an atomic element changed, or a warp did anything else.
+    /// Since something new happened.
     vain: u64,
-    /// Since a warp did anything else.
+    /// Since an atomic element changed.
+    idle: u64,
+    /// Since a turn ended with anything else.
     all: u64,
+    /// What lanes do in the second quarter of the turns that count as endless. If it is all that
+    /// they do in the second half, they repeat themselves.
+    repeated: FxHashSet<u64>,
+    /// The changes of each cluster's mbarriers so far.
+    events: FxHashMap<usize, u64>,
 }
 
-/// Consecutive turns of a warp in vain that count as endless. Fewer warps than [`FEW_WARPS`] have
-/// as many as these together.
-const VAIN_TURNS: u64 = 1 << 12;
-const FEW_WARPS: usize = 16;
+/// Turns in vain that count as endless: of each warp, and at least of all.
+const VAIN_TURNS: u64 = 1 << 9;
+const LEAST_VAIN_TURNS: u64 = 1 << 16;
+
+/// Turns of each warp without a change of an atomic element, after which further clusters begin.
+const IDLE_TURNS: u64 = 16;
 
 /// The accesses of one cluster to an element.
 pub(super) struct Published {
@@ -109,6 +119,9 @@ pub(super) struct Published {
     pub(super) reductions: ByClass,
     /// Whether a bulk copy wrote it last.
     pub(super) by_copy: bool,
+    /// The starts of the bulk copies in flight to it, and the classes of reductions. At the end of
+    /// the cluster, these are copies that nobody has waited for.
+    pub(super) in_flight: Vec<(Access, Option<Class>)>,
 }
 
 /// The kind of an access, for its conflicts with others.
@@ -143,6 +156,19 @@ impl LaunchMemory {
         self.values.get(&address).copied()
     }
 
+    /// A bulk copy of another cluster in flight to an element, which an access of this kind
+    /// conflicts with: its start.
+    pub(super) fn in_flight(&self, cluster: usize, kind: Kind, address: usize) -> Option<Access> {
+        let others = self.accesses.get(&address).into_iter().flatten();
+        let others = others.filter(|other| other.cluster != cluster);
+        let mut in_flight = others.flat_map(|other| &other.in_flight);
+        let conflict = in_flight.find(|(_, class)| match (kind, class) {
+            (Kind::Reduction(one), Some(other)) => one != *other,
+            _ => true,
+        });
+        conflict.map(|(started, _)| *started)
+    }
+
     /// An access of another cluster to an element that `by`, made now in `cluster`, conflicts with.
     pub(super) fn conflict(
         &self,
@@ -154,18 +180,24 @@ impl LaunchMemory {
     ) -> Option<Conflict> {
         let others = self.accesses.get(&address).into_iter().flatten();
         others.filter(|other| other.cluster != cluster).find_map(|other| {
-            let knows = |earlier: &Access| order.knows_of_cluster(by, other.cluster, earlier);
+            let knows =
+                |earlier: &Access| order.knows_of_cluster(by, other.cluster, earlier, false);
+            let knows_over =
+                |earlier: &Access| order.knows_of_cluster(by, other.cluster, earlier, true);
             let class = match kind {
                 Kind::Reduction(class) => Some(class),
                 Kind::Read | Kind::Write => None,
             };
             let write = other.history.write_unknown_to(knows).map(|write| ("write", write));
-            let reductions = other.reductions.without(class).flat_map(History::reads);
-            let reduction = reductions.map(|reduction| ("reduction", reduction));
-            let reads = other.history.reads().filter(|_| kind != Kind::Read);
-            let others = reduction.chain(reads.map(|read| ("read", read)));
-            let (access, earlier) =
-                write.or_else(|| others.into_iter().find(|(_, earlier)| !knows(earlier)))?;
+            let reduction = || {
+                let mut others = other.reductions.without(class).flat_map(History::reads);
+                others.find(|earlier| !knows(earlier)).map(|earlier| ("reduction", earlier))
+            };
+            let read = || {
+                let mut reads = other.history.reads().filter(|_| kind != Kind::Read);
+                reads.find(|earlier| !knows_over(earlier)).map(|earlier| ("read", earlier))
+            };
+            let (access, earlier) = write.or_else(reduction).or_else(read)?;
             let block = self.block(other.cluster, &earlier);
             Some(Conflict { access, by: earlier, block })
         })
@@ -184,7 +216,7 @@ impl LaunchMemory {
         let stored = others.filter(|other| other.cluster != cluster && !other.by_copy);
         stored.filter_map(|other| Some((other.cluster, other.history.last_write()?))).find_map(
             |(other, write)| {
-                let is_unfenced = order.knows_of_cluster(by, other, &write)
+                let is_unfenced = order.knows_of_cluster(by, other, &write, false)
                     && !order.is_fenced_of_cluster(by, other, &write);
                 is_unfenced.then_some(write)
             },
@@ -246,50 +278,99 @@ impl LaunchMemory {
         result: &mut [u8],
     ) {
         let (order, warp, lanes, cluster) = by;
-        let value = self.values.entry(address).or_insert_with(|| {
+        let mut value = self.value(address).unwrap_or_else(|| {
             // SAFETY: guaranteed by the caller.
             unsafe { Value::read(address, result.len()) }
         });
         result.copy_from_slice(value.bytes());
         let writes = operation.apply(value.bytes_mut(), operands);
-        if value.bytes() != result {
-            self.turns.vain = 0;
-            self.changed.insert(address);
+        if writes {
+            self.values.insert(address, value);
         }
+        if value.bytes() != result {
+            self.changed.insert(address);
+            self.turns.idle = 0;
+        }
+        self.does((cluster, warp, lanes.start, address, value.bytes()));
         let released = self.released.entry(address).or_default();
         if semantics.acquires() {
             order.acquire_from_launch(warp, lanes.clone(), cluster, released);
         }
-        // What reads the value of a plain store does not read those before it. A read-modify-write
-        // operation passes on what the writes before it do.
+        // What reads the value of a plain store does not read those before it, other than the same
+        // lane's. A read-modify-write operation passes on what the writes before it do.
         if operation == AtomicOperation::Store {
-            *released = Released::default();
+            released.store_by((warp, lanes.start, cluster));
         }
         if semantics.releases() && writes {
             order.release_to_launch(warp, lanes, cluster, released);
         }
     }
 
-    /// Counts a turn of a warp. It ended before an atomic operation, or with anything else.
-    pub(crate) fn end_turn(&mut self, before_atomic: bool) {
-        let AtomicTurns { vain, all } = self.turns;
-        self.turns = if before_atomic {
-            AtomicTurns { vain: vain + 1, all: all + 1 }
+    /// Counts a turn of a warp. It ended before an atomic operation, with the warp's end, or with
+    /// anything else. The cluster's mbarriers have changed this often so far.
+    pub(crate) fn end_turn(
+        &mut self,
+        cluster: usize,
+        before_atomic: bool,
+        has_ended: bool,
+        events: u64,
+    ) {
+        let turns = &mut self.turns;
+        if before_atomic {
+            turns.vain += 1;
+            turns.idle += 1;
+            turns.all += 1;
         } else {
-            AtomicTurns::default()
-        };
+            turns.all = 0;
+        }
+        if turns.events.insert(cluster, events) != Some(events) || has_ended {
+            self.something_happened();
+        }
+    }
+
+    /// Something new has happened: the turns so far were not in vain.
+    fn something_happened(&mut self) {
+        self.turns.vain = 0;
+        self.turns.repeated.clear();
+    }
+
+    /// The turns in vain that count as endless.
+    fn most_vain(&self) -> u64 {
+        let blocks: usize = self.clusters.iter().map(Vec::len).sum();
+        LEAST_VAIN_TURNS.max(VAIN_TURNS * (blocks * self.warps) as u64)
+    }
+
+    /// A lane does something: an atomic operation with its value after, a read of an address, or a
+    /// write of a value. If it has not done so before, the turns are not in vain.
+    pub(super) fn does(&mut self, what: impl Hash) {
+        let most = self.most_vain();
+        if self.turns.vain < most / 4 {
+            return;
+        }
+        let mut hasher = FxHasher::default();
+        what.hash(&mut hasher);
+        if self.turns.vain < most / 2 {
+            self.turns.repeated.insert(hasher.finish());
+        } else if !self.turns.repeated.contains(&hasher.finish()) {
+            self.something_happened();
+        }
+    }
+
+    /// Whether no atomic element changes any more, so that further clusters have to begin.
+    pub(crate) fn is_idle(&self) -> bool {
+        let blocks: usize = self.clusters.iter().map(Vec::len).sum();
+        self.turns.idle > IDLE_TURNS * (blocks * self.warps) as u64
     }
 
     /// Whether all warps of the launch only repeat atomic operations that change nothing, and one
     /// at this address tells most of the cause: a wait for an element that a block has changed is
     /// the first of a chain of waits.
     pub(crate) fn polls_endlessly(&self, address: usize) -> bool {
-        let blocks: usize = self.clusters.iter().map(Vec::len).sum();
-        let most = VAIN_TURNS * (blocks * self.warps).max(FEW_WARPS) as u64;
+        let most = self.most_vain();
         self.turns.vain > if self.changed.contains(&address) { most } else { 2 * most }
     }
 
-    /// The turns that ended before an atomic operation since a warp did anything else.
+    /// The turns that ended before an atomic operation since one ended with anything else.
     pub(crate) fn turns(&self) -> u64 {
         self.turns.all
     }

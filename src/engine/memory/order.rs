@@ -16,10 +16,13 @@
 use crate::engine::memory::race::{Access, Lanes};
 use crate::lane::LANES;
 use core::panic::Location;
+use rustc_hash::FxHashSet;
 use std::cell::{Cell, RefCell};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZero;
 use std::ops::Range;
+use std::rc::Rc;
 use std::vec::Vec;
 
 /// The number of the first asynchronous agent. Lower numbers are warps.
@@ -91,24 +94,30 @@ pub(crate) enum Space {
     Barriers,
 }
 
-/// What a lane knows of another cluster of its launch.
-#[derive(Clone, Default)]
-struct OtherCluster {
-    seen: Ticks,
-    /// Ticks that precede a proxy fence for global memory.
-    fenced: Ticks,
+/// What the writes of an atomic element pass on: the knowledge of each cluster that released it, of
+/// its own warps.
+#[derive(Default)]
+pub(crate) struct Released {
+    clocks: BTreeMap<usize, Rc<Clock>>,
+    /// The lane that released last, and what it passed on.
+    last: Option<(LaneOfLaunch, BTreeMap<usize, Rc<Clock>>)>,
+    /// Lanes that have acquired all of it.
+    acquired: FxHashSet<LaneOfLaunch>,
 }
 
-impl OtherCluster {
-    fn join(&mut self, other: &OtherCluster) {
-        self.seen.join(&other.seen);
-        self.fenced.join(&other.fenced);
+/// A warp, its lane, and its cluster.
+type LaneOfLaunch = (usize, usize, usize);
+
+impl Released {
+    /// A lane stores: the element passes on nothing, but what the same lane released before, if it
+    /// was the last one (the second kind of release pattern, PTX ISA 8.8).
+    pub(crate) fn store_by(&mut self, by: LaneOfLaunch) {
+        let last = self.last.take().filter(|(lane, _)| *lane == by);
+        self.clocks = last.as_ref().map_or_else(BTreeMap::new, |(_, clocks)| clocks.clone());
+        self.last = last;
+        self.acquired.clear();
     }
 }
-
-/// What the writes of an atomic element pass on: the knowledge of each cluster that released it.
-#[derive(Default)]
-pub(crate) struct Released(BTreeMap<usize, Clock>);
 
 /// The vector clocks of a lane, as a release passes them on: what it knows of the others.
 #[derive(Clone, Default)]
@@ -123,8 +132,22 @@ pub(crate) struct Clock {
     progress: Vec<u32>,
     /// The blocks of the cluster that are known to run, one bit each.
     started: u16,
-    /// By the number of the cluster within the launch. Only atomic operations tell of others.
-    others: BTreeMap<usize, OtherCluster>,
+    /// What other clusters released, by their number within the launch. Only atomic operations
+    /// tell of them.
+    others: BTreeMap<usize, Rc<Clock>>,
+}
+
+/// Joins the knowledge of several clusters. What nobody changes is shared.
+fn join_clusters(own: &mut BTreeMap<usize, Rc<Clock>>, other: &BTreeMap<usize, Rc<Clock>>) {
+    for (&cluster, known) in other {
+        match own.entry(cluster) {
+            Entry::Vacant(first) => {
+                first.insert(Rc::clone(known));
+            }
+            Entry::Occupied(own) if Rc::ptr_eq(own.get(), known) => {}
+            Entry::Occupied(mut own) => Rc::make_mut(own.get_mut()).join(known),
+        }
+    }
 }
 
 /// Joins the ticks of several agents.
@@ -182,9 +205,7 @@ impl Clock {
         join_ticks(&mut self.progress, &other.progress);
         self.started |= other.started;
         other.fenced.iter().for_each(|(space, ticks)| self.fence(*space, ticks));
-        for (&cluster, known) in &other.others {
-            self.others.entry(cluster).or_default().join(known);
-        }
+        join_clusters(&mut self.others, &other.others);
     }
 
     /// Records that these ticks precede a fence.
@@ -484,13 +505,13 @@ impl Order {
         cluster: usize,
         released: &mut Released,
     ) {
+        let lane = lanes.start;
         let mut known = self.release(warp, lanes);
-        for (other, OtherCluster { seen, fenced }) in std::mem::take(&mut known.others) {
-            let of_other = released.0.entry(other).or_default();
-            of_other.seen.join(&seen);
-            of_other.fence(Space::Global, &fenced);
-        }
-        released.0.entry(cluster).or_default().join(&known);
+        let mut clocks = std::mem::take(&mut known.others);
+        clocks.insert(cluster, Rc::new(known));
+        join_clusters(&mut released.clocks, &clocks);
+        released.last = Some(((warp, lane, cluster), clocks));
+        released.acquired.clear();
     }
 
     /// Adds what an atomic element passes on to these lanes' knowledge.
@@ -499,21 +520,27 @@ impl Order {
         warp: usize,
         lanes: Range<usize>,
         cluster: usize,
-        released: &Released,
+        released: &mut Released,
     ) {
-        let mut known = released.0.get(&cluster).cloned().unwrap_or_default();
-        for (&other, clock) in released.0.iter().filter(|(other, _)| **other != cluster) {
-            let fenced = clock.fenced.iter().find(|(space, _)| *space == Space::Global);
-            let fenced = fenced.map_or_else(Ticks::default, |(_, ticks)| ticks.clone());
-            known.others.insert(other, OtherCluster { seen: clock.seen.clone(), fenced });
+        if released.clocks.is_empty() || !released.acquired.insert((warp, lanes.start, cluster)) {
+            return;
         }
-        self.acquire(warp, lanes, &known);
+        let mut others = released.clocks.clone();
+        let own = others.remove(&cluster).map_or_else(Clock::default, |own| (*own).clone());
+        self.acquire(warp, lanes, &Clock { others, ..own });
     }
 
-    /// Whether the author of an access, made now, knows an earlier one of another cluster.
-    pub(crate) fn knows_of_cluster(&self, by: &Access, cluster: usize, earlier: &Access) -> bool {
-        let knows = |known: &OtherCluster| known.seen.cover(earlier);
-        self.author_has(by, |known| known.others.get(&cluster).is_some_and(knows))
+    /// Whether the author of an access, made now, knows an earlier one of another cluster. For a
+    /// read it suffices that it is over, if `by` writes.
+    pub(crate) fn knows_of_cluster(
+        &self,
+        by: &Access,
+        cluster: usize,
+        earlier: &Access,
+        is_over: bool,
+    ) -> bool {
+        let knows = |of: &Clock| of.seen.cover(earlier) || is_over && of.over.cover(earlier);
+        self.author_has(by, |known| known.others.get(&cluster).is_some_and(|of| knows(of)))
     }
 
     /// Whether a proxy fence for global memory lies between an earlier access of another cluster
@@ -524,9 +551,10 @@ impl Order {
         cluster: usize,
         earlier: &Access,
     ) -> bool {
-        let is_fenced = |known: &OtherCluster| known.fenced.cover(earlier);
+        let is_fenced = |of: &Clock| of.is_fenced(Space::Global, earlier);
         is_of_async_proxy(earlier.agent, self.blocks)
-            || self.author_has(by, |known| known.others.get(&cluster).is_some_and(is_fenced))
+            || self
+                .author_has(by, |known| known.others.get(&cluster).is_some_and(|of| is_fenced(of)))
     }
 
     /// Executes a proxy fence in these lanes of a warp. All accesses of this space that the lanes
@@ -539,7 +567,10 @@ impl Order {
         let seen = std::mem::take(&mut known.seen);
         of.iter().for_each(|&of| known.fence(of, &seen));
         if of.contains(&Space::Global) {
-            known.others.values_mut().for_each(|other| other.fenced.join(&other.seen));
+            for other in known.others.values_mut() {
+                let seen = other.seen.clone();
+                Rc::make_mut(other).fence(Space::Global, &seen);
+            }
         }
         self.acquire(warp, lanes, &known);
     }

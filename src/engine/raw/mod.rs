@@ -124,15 +124,22 @@ unsafe fn operate(
     if in_launch.memory.borrow().polls_endlessly(at.addr()) {
         fail(site, Misuse::AtomicPolling { name, index });
     }
-    if in_launch.memory.borrow().turns() > polling::ATOMIC_PATIENCE {
-        fail(site, Misuse::Endless { accesses: polling::ATOMIC_PATIENCE });
+    let patience = polling::atomic_patience();
+    if in_launch.memory.borrow().turns() > patience {
+        fail(site, Misuse::EndlessAtomics { operations: patience });
     }
     pause(site, form, Pause::Atomic);
     if std::thread::panicking() {
         return;
     }
-    note_reduction(site, form, Traffic::GlobalWrite, at.addr(), bytes);
+    let is_load = operation.0 == AtomicOperation::Load;
+    let traffic = if is_load { Traffic::GlobalRead } else { Traffic::GlobalWrite };
+    note_reduction(site, form, traffic, at.addr(), bytes);
     with_block(|block| {
+        if operation.0 != AtomicOperation::Store {
+            let of = ElementOf { name, index };
+            global::check_written(block, block.access(site), at.addr()..at.addr() + bytes, of);
+        }
         let lanes = executing(current_lane());
         let by = (&*block.order, block.agent(), lanes, in_launch.cluster);
         let mut memory = in_launch.memory.borrow_mut();
@@ -149,6 +156,33 @@ pub(crate) fn reduce_shared(
     reduction: Reduction,
     value: &[u8],
 ) {
+    reduce_shared_from(site, form, to, reduction, value, None);
+}
+
+/// `atom` of the block's shared memory, by the running lane. Returns the value before, or 0 while a
+/// failed run is unwound.
+pub(crate) fn fetch_shared<T: Pod>(
+    site: Site,
+    form: &'static str,
+    at: u32,
+    reduction: Reduction,
+    value: T,
+) -> T {
+    let mut before = T::zeroed();
+    let into = Some(bytemuck::bytes_of_mut(&mut before));
+    reduce_shared_from(site, form, at, reduction, bytemuck::bytes_of(&value), into);
+    before
+}
+
+/// Reduces an element of shared memory. `before` receives its value before.
+fn reduce_shared_from(
+    site: Site,
+    form: &'static str,
+    to: u32,
+    reduction: Reduction,
+    value: &[u8],
+    before: Option<&mut [u8]>,
+) {
     if !begins_in_lane(site, form) {
         return;
     }
@@ -162,7 +196,7 @@ pub(crate) fn reduce_shared(
     let reduction = Reduction { kind, ..reduction };
     let reduced = with_block(|block| {
         wgmma::check_stored(block, site, value);
-        block.shared.reduce(block.access(site), to, reduction, value)
+        block.shared.reduce(block.access(site), to, reduction, value, before)
     });
     reduced.unwrap_or_else(|misuse| fail(site, misuse));
 }

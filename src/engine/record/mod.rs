@@ -238,6 +238,25 @@ fn access(site: Site, form: &'static str, traffic: Traffic, address: usize, byte
     recorded(|recorder, block| recorder.access(block.running(), code, traffic, address, bytes));
 }
 
+/// The section of a lane closure that the running warp interrupts, since others run meanwhile.
+pub(crate) struct Interrupted(Option<ClosureRun>);
+
+/// Interrupts a section of a lane closure, for a turn of other warps.
+pub(crate) fn interrupt_closure() -> Interrupted {
+    let mut interrupted = Interrupted(None);
+    if RECORDING.get() {
+        recorded(|recorder, _| interrupted.0 = Some(std::mem::take(&mut recorder.closure)));
+    }
+    interrupted
+}
+
+/// Goes on with a section of a lane closure.
+pub(crate) fn resume_closure(Interrupted(interrupted): Interrupted) {
+    if let Some(closure) = interrupted {
+        recorded(|recorder, _| recorder.closure = closure);
+    }
+}
+
 /// Ends a section of a lane closure: all lanes have ended or reached a collective.
 #[inline]
 pub(crate) fn note_end_of_closure() {

@@ -336,9 +336,8 @@ pub(crate) enum Waiting {
     Registers { warp: usize, count: u32, location: &'static Location<'static> },
     /// Its next turn. It has tested these mbarriers without success.
     Scheduler(Vec<u32>),
-    /// The next turn of its cluster: lanes of it are before an atomic operation. Others have tested
-    /// these mbarriers.
-    Launch(Vec<u32>),
+    /// The next turn of its cluster: a lane is before an atomic operation.
+    Launch,
 }
 
 /// A warp of a simulated block.

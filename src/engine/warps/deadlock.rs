@@ -117,7 +117,7 @@ pub(super) fn deadlock(progress: &[Progress], cluster: &ClusterState) -> Stopped
                     }
                 }
             }
-            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch(_)) | Progress::Ended => {
+            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch) | Progress::Ended => {
                 ended.push(EndedWarp { warp, block })
             }
         }

@@ -7,7 +7,7 @@
 
 use crate::engine::{
     findings::Misuse,
-    record::note_end_of_closure,
+    record::{interrupt_closure, note_end_of_closure, resume_closure},
     warps::{
         block::{BlockState, Waiting, WarpOfBlock},
         context::{current_lane, fail, fail_in_lane, set_lane, with_block},
@@ -53,7 +53,8 @@ pub(crate) enum Pause {
     Phase(PhaseWait),
     /// It has tested the mbarrier at this address, and yields.
     Test(u32),
-    /// It is before an atomic operation.
+    /// It is before an atomic operation: other clusters of the launch may run. The warp's other
+    /// lanes wait.
     Atomic,
 }
 
@@ -122,7 +123,7 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
     let next = Cell::new(0);
     let mut waiting = Vec::new();
     while next.get() < LANES {
-        waiting.extend(resume(runner(&next, body), outside, Box::new(())));
+        waiting.extend(resume(warp, runner(&next, body), outside, Box::new(())));
     }
     loop {
         note_end_of_closure();
@@ -141,7 +142,8 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
             waiting.into_iter().filter_map(collective).unzip();
         let lanes = runners.into_iter().zip(meet(warp, arrivals));
         with_block(BlockState::begin_closure);
-        waiting = lanes.filter_map(|(runner, results)| resume(runner, outside, results)).collect();
+        waiting =
+            lanes.filter_map(|(runner, results)| resume(warp, runner, outside, results)).collect();
     }
 }
 
@@ -179,19 +181,19 @@ fn wait_in_lanes(
     paused: Vec<(Runner, Pause)>,
     outside: Option<usize>,
 ) -> Vec<(Runner, Pause)> {
-    let (mut phases, mut tested, mut before_atomic) = (Vec::new(), Vec::new(), false);
+    let (mut phases, mut tested) = (Vec::new(), Vec::new());
     for (_, pause) in &paused {
         match pause {
             Pause::Collective(_) => {}
             Pause::Phase(wait) => phases.push(*wait),
             Pause::Test(address) => tested.push(*address),
-            Pause::Atomic => before_atomic = true,
+            Pause::Atomic => unreachable!("`resume` waits for it"),
         }
     }
-    warp.suspend(match tested.is_empty() {
-        _ if before_atomic => Waiting::Launch(tested),
-        true => Waiting::Phases(phases),
-        false => Waiting::Scheduler(tested),
+    warp.suspend(if tested.is_empty() {
+        Waiting::Phases(phases)
+    } else {
+        Waiting::Scheduler(tested)
     });
     let is_settled =
         |wait: &PhaseWait| with_block(|block| block.barriers.borrow().is_settled(wait));
@@ -201,10 +203,15 @@ fn wait_in_lanes(
     let goes_on = |pause: &Pause| match pause {
         Pause::Collective(_) => false,
         Pause::Phase(wait) => give_up || is_settled(wait),
-        Pause::Test(_) | Pause::Atomic => true,
+        Pause::Test(_) => true,
+        Pause::Atomic => unreachable!("`resume` waits for it"),
     };
     let step = |(runner, pause)| {
-        if goes_on(&pause) { resume(runner, outside, Box::new(())) } else { Some((runner, pause)) }
+        if goes_on(&pause) {
+            resume(warp, runner, outside, Box::new(()))
+        } else {
+            Some((runner, pause))
+        }
     };
     paused.into_iter().filter_map(step).collect()
 }
@@ -221,15 +228,25 @@ impl Drop for OuterYielder {
 
 /// Runs a runner until a lane waits or all have ended.
 fn resume(
+    warp: WarpOfBlock<'_>,
     mut runner: Runner,
     outside: Option<usize>,
-    results: Registers,
+    mut results: Registers,
 ) -> Option<(Runner, Pause)> {
-    let stack_outside = stack::run_on(runner.stack);
     let _outer = OuterYielder(YIELDER.get());
-    let resumed = runner.lanes.resume(results);
-    stack::run_on(stack_outside);
-    set_lane(outside);
+    let resumed = loop {
+        let stack_outside = stack::run_on(runner.stack);
+        let resumed = runner.lanes.resume(results);
+        stack::run_on(stack_outside);
+        set_lane(outside);
+        if !matches!(resumed, CoroutineResult::Yield(Pause::Atomic)) {
+            break resumed;
+        }
+        let closure = interrupt_closure();
+        warp.suspend(Waiting::Launch);
+        resume_closure(closure);
+        results = Box::new(());
+    };
     match resumed {
         CoroutineResult::Yield(pause) => Some((runner, pause)),
         CoroutineResult::Return(()) => {

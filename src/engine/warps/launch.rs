@@ -9,10 +9,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec::Vec;
 
-/// The most clusters that run at a time. The others begin, in order, when these have ended. GPUs
-/// have fewer than 200 multiprocessors, and a kernel whose blocks wait for each other needs one for
-/// each block.
-const MOST_CLUSTERS: usize = 256;
+/// The clusters that begin together. The others begin, in order, when these have ended, or wait.
+const FIRST_CLUSTERS: usize = 32;
 
 /// Runs the clusters that begin at these blocks, until all have ended or one has failed. Their
 /// turns are in random order. Returns their results, and the values that they wrote.
@@ -32,7 +30,10 @@ pub(crate) unsafe fn run(
     let mut running: Vec<(usize, ClusterRun)> = Vec::new();
     let mut ran: Vec<(usize, Ran)> = Vec::new();
     loop {
-        let free = MOST_CLUSTERS - running.len();
+        let free = match memory.borrow().is_idle() {
+            true => running.len(),
+            false => FIRST_CLUSTERS.saturating_sub(running.len()),
+        };
         let begun = running.len() + ran.len();
         running.extend(clusters.by_ref().take(free).enumerate().map(|(further, first)| {
             (begun + further, ClusterRun::new(job, first, seed, recorded, Some(&memory)))

@@ -12,9 +12,8 @@ use std::cell::Cell;
 /// Default limit of a warp's accesses in one turn: about half a minute of them.
 pub(crate) const PATIENCE: u64 = 1 << 28;
 
-/// Turns of a launch's warps that end before atomic operations, in a row, which count as endless:
-/// seconds of them.
-pub(crate) const ATOMIC_PATIENCE: u64 = 1 << 24;
+/// The accesses that take as long as a turn of a warp up to an atomic operation.
+const ACCESSES_OF_TURN: u64 = 1 << 5;
 
 /// Consecutive reads of the same value that count as polling: seconds of them.
 const MANY: u64 = 1 << 25;
@@ -85,6 +84,12 @@ impl Reads {
 /// Begins a warp's turn.
 pub(crate) fn begin_turn(patience: u64) {
     TURN.set((patience, patience));
+}
+
+/// The limit of turns up to atomic operations, in a row.
+pub(crate) fn atomic_patience() -> u64 {
+    let (patience, _) = TURN.get();
+    (patience / ACCESSES_OF_TURN).max(1)
 }
 
 /// Records that the running lane has read `value` from memory that may change.

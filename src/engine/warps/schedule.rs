@@ -66,7 +66,7 @@ impl Progress {
     /// Whether the warp can run.
     fn is_ready(&self, cluster: &ClusterState, state: &BlockState) -> bool {
         match self {
-            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch(_)) => true,
+            Progress::Waiting(Waiting::Scheduler(_) | Waiting::Launch) => true,
             Progress::Waiting(Waiting::Phases(waits)) => {
                 let barriers = state.barriers.borrow();
                 waits.iter().any(|wait| barriers.is_settled(wait))
@@ -91,9 +91,7 @@ impl Progress {
     /// ends with its phase.)
     fn polls(&self) -> bool {
         match self {
-            Progress::Waiting(Waiting::Scheduler(tested) | Waiting::Launch(tested)) => {
-                !tested.is_empty()
-            }
+            Progress::Waiting(Waiting::Scheduler(tested)) => !tested.is_empty(),
             Progress::Waiting(Waiting::Phases(waits)) => waits.iter().any(|wait| wait.gives_up),
             _ => false,
         }
@@ -248,7 +246,7 @@ impl ClusterRun {
             let mut ready: Vec<usize> = (0..warps.len()).filter(is_ready).collect();
             let goes_on = |&agent: &usize| match &progress[agent] {
                 Progress::Waiting(Waiting::Scheduler(tested)) => tested.is_empty(),
-                Progress::Waiting(Waiting::Launch(_)) => false,
+                Progress::Waiting(Waiting::Launch) => false,
                 _ => true,
             };
             if !ready.iter().any(goes_on) {
@@ -316,7 +314,8 @@ impl ClusterRun {
                     continue;
                 }
             };
-            let events = cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
+            let events: u64 =
+                cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
             cluster.vain_turns.set(cluster.vain_turns.get().and(progress[agent].polls(), events));
             let of_block = state.agent_of(0)..state.agent_of(state.warps());
             let in_block = &mut progress[of_block];
@@ -334,10 +333,10 @@ impl ClusterRun {
                 state.pass_sync(location);
                 in_block.fill_with(|| Progress::READY);
             }
-            if let Some(InLaunch { memory, .. }) = &state.in_launch {
-                let before_atomic =
-                    matches!(progress[agent], Progress::Waiting(Waiting::Launch(_)));
-                memory.borrow_mut().end_turn(before_atomic);
+            if let Some(InLaunch { memory, cluster: number }) = &state.in_launch {
+                let before_atomic = matches!(progress[agent], Progress::Waiting(Waiting::Launch));
+                let has_ended = matches!(progress[agent], Progress::Ended);
+                memory.borrow_mut().end_turn(*number, before_atomic, has_ended, events);
                 if before_atomic {
                     return None;
                 }
@@ -385,15 +384,14 @@ fn land_awaited(
             Progress::Waiting(Waiting::Phases(waits)) => {
                 waits.iter().map(|wait| wait.address).collect()
             }
-            Progress::Waiting(Waiting::Scheduler(tested) | Waiting::Launch(tested)) => {
-                tested.clone()
-            }
+            Progress::Waiting(Waiting::Scheduler(tested)) => tested.clone(),
             Progress::Waiting(
                 Waiting::Sync(_)
                 | Waiting::Named { .. }
                 | Waiting::Cluster { .. }
                 | Waiting::WarpGroup { .. }
-                | Waiting::Registers { .. },
+                | Waiting::Registers { .. }
+                | Waiting::Launch,
             )
             | Progress::Ended => Vec::new(),
         };

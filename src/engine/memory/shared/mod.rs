@@ -5,6 +5,7 @@ mod swizzle;
 use crate::engine::findings::{BarrierPhase, Cause, Findings, Memory, Misuse};
 use crate::engine::memory::bytes::{BarrierBytes, ByteRecord, ByteRecords, UnwrittenBytes};
 use crate::engine::memory::copies;
+use crate::engine::memory::global;
 use crate::engine::memory::order::{Order, Space, is_asynchronous};
 use crate::engine::memory::race::Access;
 use crate::engine::memory::reduction::{Class, Reduction};
@@ -309,13 +310,18 @@ impl SharedMemory {
         address: u32,
         reduction: Reduction,
         value: &[u8],
+        before: Option<&mut [u8]>,
     ) -> Result<(), Misuse> {
         let range = self.range("reduction", address, value.len())?;
         let class = reduction.class();
         self.note_reduction(by, address, value.len(), class, |record| {
             record.reduce(class, by, &self.order);
         })?;
-        reduction.apply(&mut self.bytes.borrow_mut()[range], value);
+        let element = &mut self.bytes.borrow_mut()[range];
+        if let Some(before) = before {
+            before.copy_from_slice(element);
+        }
+        reduction.apply(element, value);
         Ok(())
     }
 
@@ -688,6 +694,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     }
     note_access(site);
     note_element(site, Traffic::SharedWrite, address as usize, from.len());
+    global::does_in_launch(address as usize, from);
     let stored = with_block(|block| {
         wgmma::check_stored(block, site, from);
         block.shared.store(block.access(site), address, from)

@@ -1,7 +1,7 @@
-//! Atomic operations with a result in global memory, and ordered loads and stores.
+//! Atomic operations with a result in global and in shared memory, and ordered loads and stores.
 
 use super::reductions::{
-    any_bf16, any_f16, float, flushed, integer, rounded_bf16, rounded_f16, sum_f32, sum_f64,
+    any_bf16, any_f16, float, flushed, integer, quiet, rounded_bf16, rounded_f16, sum_f32, sum_f64,
 };
 use super::{Check, upload};
 use crate::data::Rng;
@@ -37,14 +37,17 @@ macro_rules! launch {
 #[derive(Clone, Copy)]
 enum Operation<T> {
     Reduce(fn(T, T) -> T),
+    /// A reduction whose results differ in shared memory: that one is second.
+    ReduceIn(fn(T, T) -> T, fn(T, T) -> T),
     Exchange,
     CompareExchange,
     /// Loads in the first half of the elements, and stores in the second one.
     LoadStore,
 }
 
-/// Input: the values; the values that `cas` expects; the memory before. Output: the memory after,
-/// and the results.
+/// Input: the values; the values that `cas` expects, and those of shared memory before; global
+/// memory before. Output: global memory after; the results in global and in shared memory; shared
+/// memory after. Operations that shared memory lacks leave their part as it was.
 fn operations<D: Device + 'static, T: Pod + PartialEq>(
     name: &str,
     needs: Needs,
@@ -74,7 +77,7 @@ fn operations<D: Device + 'static, T: Pod + PartialEq>(
             let values = upload::<D, T>(device, &inputs[0])?;
             let expected = upload::<D, T>(device, &inputs[1])?;
             let mut memory = upload::<D, T>(device, &inputs[2])?;
-            let mut results = upload::<D, T>(device, &vec![0xff; count * size_of::<T>()])?;
+            let mut results = upload::<D, T>(device, &vec![0xff; 3 * count * size_of::<T>()])?;
             let buffers = (memory.borrow_mut(), results.borrow_mut());
             launch(device, 1, values.borrow(), expected.borrow(), buffers.0, buffers.1)?;
             let after = bytes(&device.download(memory.borrow())?);
@@ -83,12 +86,19 @@ fn operations<D: Device + 'static, T: Pod + PartialEq>(
         reference: Box::new(move |inputs| {
             let [values, expected, mut memory] =
                 [0, 1, 2].map(|input| elements::<T>(&inputs[input]));
-            let mut results = elements::<T>(&vec![0xff; count * size_of::<T>()]);
+            let mut results = elements::<T>(&vec![0xff; 3 * count * size_of::<T>()]);
             for (i, memory) in memory.iter_mut().enumerate() {
                 let (before, value) = (*memory, values[i]);
                 let is_store = i % OF_EACH >= OF_EACH / 2;
-                let (after, result) = match operations[i / OF_EACH] {
-                    Operation::Reduce(reduce) => (reduce(before, value), Some(before)),
+                let operation = operations[i / OF_EACH];
+                if let Operation::Reduce(reduce) | Operation::ReduceIn(_, reduce) = operation {
+                    results[count + i] = expected[i];
+                    results[2 * count + i] = reduce(expected[i], value);
+                }
+                let (after, result) = match operation {
+                    Operation::Reduce(reduce) | Operation::ReduceIn(reduce, _) => {
+                        (reduce(before, value), Some(before))
+                    }
                     Operation::Exchange => (value, Some(before)),
                     Operation::CompareExchange if before == expected[i] => (value, Some(before)),
                     Operation::LoadStore if is_store => (value, None),
@@ -188,11 +198,11 @@ fn with_bulk_copies<D: Device + 'static>() -> Check<D> {
 }
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
-    use Operation::{CompareExchange, Exchange, LoadStore, Reduce};
+    use Operation::{CompareExchange, Exchange, LoadStore, Reduce, ReduceIn};
     let at_least = Needs::at_least;
     vec![
         operations::<D, u32>(
-            "atom.gpu.global, ld and st of u32 in each order",
+            "atom, ld and st of u32 in each order",
             at_least(75),
             |rng| integer(rng) as u32,
             vec![
@@ -211,7 +221,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             launch!(atom_u32),
         ),
         operations::<D, i32>(
-            "atom.gpu.global of s32 in each order",
+            "atom of s32 in each order",
             at_least(75),
             |rng| integer(rng) as i32,
             vec![
@@ -222,7 +232,7 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             launch!(atom_s32),
         ),
         operations::<D, u64>(
-            "atom.gpu.global, ld and st of u64 in each order",
+            "atom, ld and st of u64 in each order",
             at_least(75),
             integer,
             vec![
@@ -239,35 +249,35 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             launch!(atom_u64),
         ),
         operations::<D, i64>(
-            "atom.gpu.global of s64 in each order",
+            "atom of s64 in each order",
             at_least(75),
             |rng| integer(rng) as i64,
             vec![Reduce(|m, v| m.min(v)), Reduce(|m, v| m.max(v))],
             launch!(atom_s64),
         ),
         operations::<D, f32>(
-            "atom.gpu.global.add.f32 in each order",
+            "atom.add.f32 in each order",
             at_least(75),
             |rng| f32::from_bits(float(rng, 8, 23) as u32),
-            vec![Reduce(|m, v| flushed(sum_f32(flushed(m), flushed(v))))],
+            vec![ReduceIn(|m, v| flushed(sum_f32(flushed(m), flushed(v))), sum_f32)],
             launch!(atom_f32),
         ),
         operations::<D, f64>(
-            "atom.gpu.global.add.f64 in each order",
+            "atom.add.f64 in each order",
             at_least(75),
             |rng| f64::from_bits(float(rng, 11, 52)),
-            vec![Reduce(sum_f64)],
+            vec![ReduceIn(sum_f64, |m, v| quiet(sum_f64(v, m)))],
             launch!(atom_f64),
         ),
         operations::<D, f16>(
-            "atom.gpu.global.add.noftz.f16 in each order",
+            "atom.add.noftz.f16 in each order",
             at_least(75),
             any_f16,
             vec![Reduce(|m, v| rounded_f16(m.to_f32() + v.to_f32()))],
             launch!(atom_f16),
         ),
         operations::<D, bf16>(
-            "atom.gpu.global.add.noftz.bf16 in each order",
+            "atom.add.noftz.bf16 in each order",
             at_least(90),
             any_bf16,
             vec![Reduce(|m, v| rounded_bf16(m.to_f32() + v.to_f32()))],

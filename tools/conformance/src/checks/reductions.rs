@@ -244,7 +244,7 @@ pub(super) fn sum_f64(m: f64, v: f64) -> f64 {
 }
 
 /// A NaN becomes quiet.
-fn quiet(value: f64) -> f64 {
+pub(super) fn quiet(value: f64) -> f64 {
     if value.is_nan() { f64::from_bits(value.to_bits() | 1 << 51) } else { value }
 }
 
