@@ -13,10 +13,10 @@ use crate::lane::{LaneCapture, Sealed};
 /// | [`Release`] | comes after the thread's earlier accesses |
 /// | [`AcquireRelease`] | does both |
 ///
-/// If a thread acquires a value that another has released, it sees all writes before the release:
-/// those of its thread, and those that this thread knows of, such as the writes of its whole block
-/// before a `sync`. For a read-modify-write operation between the two, any order suffices. A store
-/// of another thread in between ends the connection.
+/// If a thread acquires a value that another has released, it sees all writes before the release.
+/// These are the writes of the other thread, and those that it knows of, such as the writes of its
+/// whole block before a `sync`. For a read-modify-write operation between the two, any order
+/// suffices. A store of another thread in between ends the connection.
 pub trait MemoryOrder: Sealed + Copy + LaneCapture {
     #[doc(hidden)]
     const SEMANTICS: Semantics;

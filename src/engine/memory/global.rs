@@ -369,11 +369,11 @@ impl LaunchAccesses {
     }
 }
 
-/// The running warp reads from this address, or writes this value there: see `LaunchMemory::does`.
-pub(crate) fn does_in_launch(address: usize, value: &[u8]) {
+/// The running warp reads from this address, or writes this value there: see `AtomicTurns::note`.
+pub(crate) fn note_in_launch(address: usize, value: &[u8]) {
     with_block(|block| {
         if let Some(InLaunch { cluster, memory }) = &block.in_launch {
-            memory.borrow_mut().does((*cluster, block.agent(), address, value));
+            memory.borrow_mut().turns.note((*cluster, block.agent(), address, value));
         }
     });
 }
@@ -472,7 +472,7 @@ pub(crate) fn read_in_flight(block: &BlockState, by: Access, elements: Vec<(usiz
 pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
     note_access(site);
     note_element(site, Traffic::GlobalRead, addresses.start, addresses.len());
-    does_in_launch(addresses.start, &[]);
+    note_in_launch(addresses.start, &[]);
     read_constant(site, addresses, first);
 }
 
@@ -509,7 +509,7 @@ pub(crate) fn write_global(
     }
     note_access(site);
     note_element(site, Traffic::GlobalWrite, address, bytes.len());
-    does_in_launch(address, bytes);
+    note_in_launch(address, bytes);
     with_block(|block| {
         wgmma::check_stored(block, site, bytes);
         let by = block.access(site);

@@ -11,10 +11,10 @@ use crate::engine::memory::{
     reduction::{ByClass, Class, Reduction},
     unwritten,
 };
+use crate::engine::warps::atomic_turns::AtomicTurns;
 use crate::isa::Semantics;
 use crate::lane::Grid;
-use core::hash::{Hash, Hasher};
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -80,37 +80,12 @@ pub(crate) struct LaunchMemory {
     accesses: FxHashMap<usize, Vec<Published>>,
     /// What the writes of the atomic elements pass on.
     released: FxHashMap<usize, Released>,
-    /// The atomic elements that changed.
-    changed: FxHashSet<usize>,
     /// The blocks of each cluster that has begun.
     clusters: Vec<Vec<Grid>>,
     /// Number of warps of a block.
     warps: usize,
-    turns: AtomicTurns,
+    pub(crate) turns: AtomicTurns,
 }
-
-/// Turns of the launch's warps that ended before an atomic operation.
-#[derive(Default)]
-struct AtomicTurns {
-    /// Since something new happened.
-    vain: u64,
-    /// Since an atomic element changed.
-    idle: u64,
-    /// Since a turn ended with anything else.
-    all: u64,
-    /// What lanes do in the second quarter of the turns that count as endless. If it is all that
-    /// they do in the second half, they repeat themselves.
-    repeated: FxHashSet<u64>,
-    /// The changes of each cluster's mbarriers so far.
-    events: FxHashMap<usize, u64>,
-}
-
-/// Turns in vain that count as endless: of each warp, and at least of all.
-const VAIN_TURNS: u64 = 1 << 9;
-const LEAST_VAIN_TURNS: u64 = 1 << 16;
-
-/// Turns of each warp without a change of an atomic element, after which further clusters begin.
-const IDLE_TURNS: u64 = 16;
 
 /// The accesses of one cluster to an element.
 pub(super) struct Published {
@@ -147,6 +122,7 @@ impl LaunchMemory {
 
     /// Adds a cluster of these blocks. Returns its number.
     pub(crate) fn begin_cluster(&mut self, blocks: Vec<Grid>) -> usize {
+        self.turns.begin_warps(blocks.len() * self.warps);
         self.clusters.push(blocks);
         self.clusters.len() - 1
     }
@@ -288,10 +264,9 @@ impl LaunchMemory {
             self.values.insert(address, value);
         }
         if value.bytes() != result {
-            self.changed.insert(address);
-            self.turns.idle = 0;
+            self.turns.note_change(address);
         }
-        self.does((cluster, warp, lanes.start, address, value.bytes()));
+        self.turns.note((cluster, warp, lanes.start, address, value.bytes()));
         let released = self.released.entry(address).or_default();
         if semantics.acquires() {
             order.acquire_from_launch(warp, lanes.clone(), cluster, released);
@@ -304,75 +279,6 @@ impl LaunchMemory {
         if semantics.releases() && writes {
             order.release_to_launch(warp, lanes, cluster, released);
         }
-    }
-
-    /// Counts a turn of a warp. It ended before an atomic operation, with the warp's end, or with
-    /// anything else. The cluster's mbarriers have changed this often so far.
-    pub(crate) fn end_turn(
-        &mut self,
-        cluster: usize,
-        before_atomic: bool,
-        has_ended: bool,
-        events: u64,
-    ) {
-        let turns = &mut self.turns;
-        if before_atomic {
-            turns.vain += 1;
-            turns.idle += 1;
-            turns.all += 1;
-        } else {
-            turns.all = 0;
-        }
-        if turns.events.insert(cluster, events) != Some(events) || has_ended {
-            self.something_happened();
-        }
-    }
-
-    /// Something new has happened: the turns so far were not in vain.
-    fn something_happened(&mut self) {
-        self.turns.vain = 0;
-        self.turns.repeated.clear();
-    }
-
-    /// The turns in vain that count as endless.
-    fn most_vain(&self) -> u64 {
-        let blocks: usize = self.clusters.iter().map(Vec::len).sum();
-        LEAST_VAIN_TURNS.max(VAIN_TURNS * (blocks * self.warps) as u64)
-    }
-
-    /// A lane does something: an atomic operation with its value after, a read of an address, or a
-    /// write of a value. If it has not done so before, the turns are not in vain.
-    pub(super) fn does(&mut self, what: impl Hash) {
-        let most = self.most_vain();
-        if self.turns.vain < most / 4 {
-            return;
-        }
-        let mut hasher = FxHasher::default();
-        what.hash(&mut hasher);
-        if self.turns.vain < most / 2 {
-            self.turns.repeated.insert(hasher.finish());
-        } else if !self.turns.repeated.contains(&hasher.finish()) {
-            self.something_happened();
-        }
-    }
-
-    /// Whether no atomic element changes any more, so that further clusters have to begin.
-    pub(crate) fn is_idle(&self) -> bool {
-        let blocks: usize = self.clusters.iter().map(Vec::len).sum();
-        self.turns.idle > IDLE_TURNS * (blocks * self.warps) as u64
-    }
-
-    /// Whether all warps of the launch only repeat atomic operations that change nothing, and one
-    /// at this address tells most of the cause: a wait for an element that a block has changed is
-    /// the first of a chain of waits.
-    pub(crate) fn polls_endlessly(&self, address: usize) -> bool {
-        let most = self.most_vain();
-        self.turns.vain > if self.changed.contains(&address) { most } else { 2 * most }
-    }
-
-    /// The turns that ended before an atomic operation since one ended with anything else.
-    pub(crate) fn turns(&self) -> u64 {
-        self.turns.all
     }
 
     /// Writes the values to memory.

@@ -121,11 +121,11 @@ unsafe fn operate(
     let Some(in_launch) = in_launch.filter(|_| is_atomic) else {
         fail(site, Misuse::NotAtomic { name, form });
     };
-    if in_launch.memory.borrow().polls_endlessly(at.addr()) {
+    if in_launch.memory.borrow().turns.are_in_vain(at.addr()) {
         fail(site, Misuse::AtomicPolling { name, index });
     }
     let patience = polling::atomic_patience();
-    if in_launch.memory.borrow().turns() > patience {
+    if in_launch.memory.borrow().turns.in_a_row() > patience {
         fail(site, Misuse::EndlessAtomics { operations: patience });
     }
     pause(site, form, Pause::Atomic);

@@ -3,7 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `schedule.rs` | the warps of a cluster as coroutines; the loop that resumes them |
-//! | `launch.rs` | launches whose clusters take turns |
+//! | `launch.rs`, `atomic_turns.rs` | launches whose clusters take turns; their waits |
 //! | `lanes.rs` | the lanes of a lane closure; collectives that lanes reach separately |
 //! | `context.rs` | the running block, warp and lane of this thread |
 //! | `block.rs` | the state of a block and of a cluster |
@@ -22,6 +22,7 @@
 //! instruction.
 
 mod arrival_counts;
+pub(crate) mod atomic_turns;
 mod barrier_history;
 pub(crate) mod block;
 pub(crate) mod cluster;

@@ -336,7 +336,7 @@ impl ClusterRun {
             if let Some(InLaunch { memory, cluster: number }) = &state.in_launch {
                 let before_atomic = matches!(progress[agent], Progress::Waiting(Waiting::Launch));
                 let has_ended = matches!(progress[agent], Progress::Ended);
-                memory.borrow_mut().end_turn(*number, before_atomic, has_ended, events);
+                memory.borrow_mut().turns.end(*number, events, (before_atomic, has_ended));
                 if before_atomic {
                     return None;
                 }

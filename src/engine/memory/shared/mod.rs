@@ -694,7 +694,7 @@ pub(crate) fn store_shared(site: Site, address: u32, from: &[u8]) {
     }
     note_access(site);
     note_element(site, Traffic::SharedWrite, address as usize, from.len());
-    global::does_in_launch(address as usize, from);
+    global::note_in_launch(address as usize, from);
     let stored = with_block(|block| {
         wgmma::check_stored(block, site, from);
         block.shared.store(block.access(site), address, from)
