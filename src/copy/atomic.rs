@@ -14,8 +14,9 @@ impl<T: Element> GlobalMut<'_, T> {
     /// slice, the kernel stops.
     ///
     /// Lanes of all blocks may reduce an element at the same time, by the same operation. Other
-    /// accesses need an order: a `sync` of the block or of the cluster, or another launch. There is
-    /// no result: to use the sum of all blocks, launch a second kernel.
+    /// accesses need an order: a `sync` of the block or of the cluster, another launch, or what a
+    /// [`GlobalAtomic`](crate::memory::GlobalAtomic) releases. Bulk copies also need a
+    /// [`fence_global_for_bulk`](crate::scope::Warp::fence_global_for_bulk). There is no result.
     ///
     /// The GPU applies the values as they arrive, so a sum of floating-point numbers may differ
     /// from run to run in its last bits. The simulator applies those of a block together, in the

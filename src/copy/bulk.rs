@@ -107,7 +107,8 @@ impl<'k, T: Element> GlobalMut<'k, T> {
     ///
     /// What this kernel's threads have stored there becomes visible to the copy by a
     /// [`fence_global_for_bulk`](crate::scope::Warp::fence_global_for_bulk) after the stores.
-    /// Stores that come later wait until the copy has landed.
+    /// Stores that come later wait until the copy has landed: of a multicast, the part of the block
+    /// that started it.
     ///
     /// ```
     /// use ptx_matrix::prelude::*;

@@ -4,6 +4,7 @@ use crate::engine::{
     memory::{
         boxes::{Boxes, Outside},
         global::LaunchAccesses,
+        order::{is_asynchronous, rank_of},
         race::Access,
         unwritten,
     },
@@ -477,8 +478,12 @@ unsafe impl Device for Simulator {
                 let of_cluster = add(ran, &mut found);
                 let blocks = block::blocks(first, kernel.cluster);
                 let finding = |misuse, by: Access| {
-                    let (block, warp) = (blocks[by.agent / warps], by.agent % warps);
-                    finding(misuse, Some(by.location.into()), Some(block), Some(warp), by.lane())
+                    let block = blocks[rank_of(by.agent, blocks.len(), warps)];
+                    let (warp, lane) = match is_asynchronous(by.agent) {
+                        true => (None, None),
+                        false => (Some(by.agent % warps), by.lane()),
+                    };
+                    finding(misuse, Some(by.location.into()), Some(block), warp, lane)
                 };
                 // SAFETY: the kernel writes to buffers that the launch has borrowed mutably, and no
                 // block is running.

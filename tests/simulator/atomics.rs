@@ -545,9 +545,9 @@ fn copy_of_what_another_block_wrote() {
     }
 }
 
-/// Endless operations that change an element.
+/// Operations on elements that do not exist, or are not atomic.
 #[kernel(threads = 32)]
-fn endless(block: &Block, count: GlobalAtomic<u32>, other: GlobalMut<u32>, how: u32) {
+fn misused(block: &Block, count: GlobalAtomic<u32>, other: GlobalMut<u32>, how: u32) {
     block.warp().each(|lane| match how {
         0 if lane.id() == 0 => {
             count.fetch(lane, Add, 7, 1, Relaxed); // <- beyond
@@ -563,7 +563,7 @@ fn endless(block: &Block, count: GlobalAtomic<u32>, other: GlobalMut<u32>, how: 
 
 #[test]
 fn misuses_of_atomic_elements() {
-    let error = |how| endless::simulate(1, &mut [0], &mut [0], how).unwrap_err();
+    let error = |how| misused::simulate(1, &mut [0], &mut [0], how).unwrap_err();
     let beyond = error(0);
     assert_line(&beyond, "beyond");
     let of_bounds = matches!(beyond.misuse, Misuse::GlobalOutOfBounds { index: 7, len: 1, .. });
@@ -711,4 +711,51 @@ fn profile_counts_each_instruction_of_a_warp_once() {
     let profile = report.profile.unwrap();
     assert_eq!(profile.warps("atom.relaxed.gpu.global.add.u32"), 4);
     assert_eq!(profile.bytes.global_written, 2 * 64 * 4);
+}
+
+/// A lane of each block counts under a lock, and waits until all have.
+#[kernel(threads = 32)]
+fn counted(block: &Block, lock: GlobalAtomic<u32>, count: GlobalMut<u32>) {
+    let all = block.grid().x;
+    block.warp().each(|lane| {
+        let mut is_first = true;
+        while lane.id() == 0 {
+            while lock.compare_exchange(lane, 0, (0, 1), Acquire).is_err() {}
+            let now = count.get(lane, 0) + u32::from(is_first);
+            count.set(0, now);
+            lock.store(lane, 0, 0, Release);
+            is_first = false;
+            if now == all {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn blocks_begin_while_others_are_busy() {
+    let mut count = [0];
+    counted::simulate(50, &mut [0], &mut count).check();
+    assert_eq!(count, [50]);
+}
+
+/// Counts without end, with a `sync` in each round.
+#[kernel(threads = 64)]
+fn endless(block: &Block, count: GlobalAtomic<u32>) {
+    loop {
+        block.each_thread(|lane, rank| {
+            if rank == 0 {
+                count.fetch(lane, Add, 0, 1, Relaxed); // <- without end
+            }
+        });
+        block.sync();
+    }
+}
+
+#[test]
+fn atomics_without_end_are_an_error() {
+    let simulator = Simulator::default().patience(1 << 16);
+    let error = endless::launch(&simulator, 2, &mut [0]).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::EndlessAtomics { .. }), "{error}");
+    assert_line(&error, "without end");
 }

@@ -848,3 +848,86 @@ fn source_of_a_copy_in_flight_is_not_written() {
         });
     }
 }
+
+/// Warp 0 loads a tile of `d`, and warp 1 writes there after the wait. Block 1 writes at once.
+#[kernel(threads = 64, target = "sm_90")]
+fn load_for_another_warp(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    waits: bool,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    if block.index().x == 1 {
+        if warp.index() == 0 {
+            warp.elect(|_| d.set(0, 1)); // <- write of another block
+        }
+        return;
+    }
+    if warp.index() == 0 {
+        warp.elect(|lane| {
+            full.arrive_expecting(lane, Tile::BULK_BYTES);
+            tile.load_tma(lane, d.bulk_source(0), full);
+        });
+    } else {
+        if waits {
+            full.wait(warp, Phase::FIRST);
+        }
+        warp.each(|lane| d.set(lane.id(), 9)); // <- write of another warp
+    }
+    block.sync();
+    full.wait(warp, Phase::FIRST);
+}
+
+#[test]
+fn wait_for_a_load_orders_writes_of_its_source() {
+    for simulator in seeds() {
+        let run =
+            |blocks, waits| load_for_another_warp::launch(&simulator, blocks, &mut [7; 128], waits);
+        run(1, true).unwrap().check().unwrap();
+        let error = run(1, false).unwrap_err();
+        assert!(error.to_string().contains("error: race: "), "{error}");
+        let error = run(2, true).unwrap_err();
+        let Misuse::Race { other, .. } = &error.misuse else { panic!("{error}") };
+        assert!(matches!(other, Agent::OtherBlock(_)), "{error}");
+        assert_eq!(error.place.as_ref().map(|place| place.line), {
+            Some(line_of("write of another block").1)
+        });
+    }
+}
+
+/// Adds to elements by `red`, and loads them by TMA.
+#[kernel(threads = 32, target = "sm_90")]
+fn load_of_reduced(
+    block: &Block,
+    #[shared] tile: Tile,
+    #[shared] full: BarrierMemory,
+    d: GlobalMut<u32>,
+    fences: bool,
+) {
+    let full = full.init(block, 1);
+    let warp = block.warp();
+    warp.each(|lane| d.reduce(lane, reduction::Add, lane.id(), 1)); // <- adds
+    if fences {
+        warp.fence_global_for_bulk();
+    }
+    warp.sync();
+    warp.elect(|lane| {
+        full.arrive_expecting(lane, Tile::BULK_BYTES);
+        tile.load_tma(lane, d.bulk_source(0), full); // <- load of sums
+    });
+    full.wait(warp, Phase::FIRST);
+    warp.each(|lane| d.set(lane.id(), tile.get(lane, (0, lane.id()))));
+}
+
+#[test]
+fn load_of_reduced_elements_needs_a_fence() {
+    let mut d = [7; 128];
+    load_of_reduced::simulate(1, &mut d, true).check();
+    assert_eq!((d[0], d[31], d[32]), (8, 8, 7));
+    let error = load_of_reduced::simulate(1, &mut d, false).unwrap_err();
+    let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
+    assert_place(place, "adds");
+}

@@ -393,10 +393,7 @@ impl Misuse {
                 )
             }
             Misuse::EndlessAtomics { operations } => {
-                write!(
-                    f,
-                    "the launch does {operations} atomic operations in a row, and comes to no end"
-                )
+                write!(f, "the launch does {operations} atomic operations, and no warp ends")
             }
             Misuse::Polling { memory } => {
                 let who = match memory {

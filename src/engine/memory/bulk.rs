@@ -210,7 +210,7 @@ pub(crate) unsafe fn read_global(
         });
     }
     // SAFETY: guaranteed by the caller.
-    unsafe { slices::read_for_copy(site, from, 1, into) };
+    unsafe { slices::read_for_copy(site, from, 1, into, true) };
     elements
 }
 
@@ -249,20 +249,19 @@ pub(crate) fn start_load(
     note_copy(site, form, to, data.len());
     let started = with_cluster(|cluster, block| {
         let started = block.access(site);
-        // The first block's copy of a multicast reads them.
-        let mut load = |to, bytes, barrier| Load {
+        let mut load = |to, bytes, barrier, reads: bool| Load {
             to,
             bytes,
             barrier,
             phase: 0,
             from: None,
-            sources: std::mem::take(&mut sources),
+            sources: if reads { std::mem::take(&mut sources) } else { Vec::new() },
             reduction: None,
             proxy: Proxy::Async,
             started,
         };
         if !form.contains(".shared::cluster.") {
-            return start_load_to(block, block, load(to, data, barrier));
+            return start_load_to(block, block, load(to, data, barrier, true));
         }
         let ((target, to), (owner, barrier)) =
             (peer::resolve(cluster, block, to)?, peer::resolve(cluster, block, barrier)?);
@@ -276,8 +275,12 @@ pub(crate) fn start_load(
             }
             Blocks::Mask(mask) => u32::from(mask),
         };
+        // Of a multicast, the copy to the block itself reads them, or else the first one.
+        let reader =
+            if mask & 1 << block.rank != 0 { block.rank as u32 } else { mask.trailing_zeros() };
         (0..cluster.blocks.len()).filter(|rank| mask & 1 << rank != 0).try_for_each(|rank| {
-            start_load_to(block, &cluster.blocks[rank], load(to, data.clone(), barrier))
+            let load = load(to, data.clone(), barrier, rank as u32 == reader);
+            start_load_to(block, &cluster.blocks[rank], load)
         })
     });
     started.unwrap_or_else(|misuse| fail(site, misuse));

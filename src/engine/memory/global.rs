@@ -11,7 +11,7 @@ use crate::engine::{
     memory::{
         bulk,
         launch_memory::{Conflict, InLaunch, Kind, Published, Value},
-        order::{Order, Space},
+        order::{Order, Space, rank_of},
         race::{Access, History, Lanes},
         reduction::{ByClass, Class, Reduction},
         unwritten,
@@ -75,6 +75,8 @@ struct Accessed {
 #[derive(Default)]
 struct Reductions {
     histories: ByClass,
+    /// Those by `red`, which are like ordinary stores: a bulk copy needs a proxy fence after them.
+    unfenced: History,
     /// The block's reductions of an element that it did not write.
     values: Vec<(Reduction, Value)>,
 }
@@ -130,13 +132,16 @@ impl GlobalAccesses {
             let (address, accessed) = &mut self.accessed[index as usize];
             accessed.is_fresh = false;
             let reductions = accessed.reductions.as_deref_mut();
-            let (reductions, reduced) = reductions.map_or_else(Default::default, |reductions| {
-                (reductions.histories.clone(), std::mem::take(&mut reductions.values))
-            });
+            let (reductions, unfenced, reduced) =
+                reductions.map_or_else(Default::default, |reductions| {
+                    let values = std::mem::take(&mut reductions.values);
+                    (reductions.histories.clone(), reductions.unfenced.clone(), values)
+                });
             let published = Published {
                 cluster: in_launch.cluster,
                 history: accessed.history.clone(),
                 reductions,
+                unfenced,
                 by_copy: accessed.by_copy,
                 in_flight: (accessed.in_flight.iter())
                     .map(|&number| self.stores[number as usize])
@@ -184,8 +189,12 @@ impl Accessed {
         address: usize,
         reduction: Reduction,
         by_value: &[u8],
+        by_copy: bool,
     ) {
         let reductions = self.reductions.get_or_insert_default();
+        if !by_copy {
+            reductions.unfenced.read(by, &block.order);
+        }
         reductions.histories.of(reduction.class()).read(by, &block.order);
         match &mut self.value {
             Some(value) => reduction.apply(value.bytes_mut(), by_value),
@@ -258,7 +267,7 @@ impl LaunchAccesses {
         self.clusters.push(blocks.to_vec());
         // Races within a cluster are known already, so the whole cluster counts as one agent here.
         let as_a_block = |by: Access| {
-            let tick = (by.agent / warps) as u32;
+            let tick = rank_of(by.agent, blocks.len(), warps) as u32;
             Access {
                 agent,
                 by: Lanes::Each,
@@ -297,7 +306,7 @@ impl LaunchAccesses {
                 Some(_) => self.reductions.entry(address).or_default(),
                 None => self.reductions.get_mut(&address).unwrap_or(&mut none_known),
             };
-            let Reductions { histories, values: reduced } =
+            let Reductions { histories, values: reduced, .. } =
                 reductions.map(|of| *of).unwrap_or_default();
             let reductions: Vec<(Class, Access)> = histories.all().collect();
             let reduction_beside = |known: &ByClass, by: &Access, class| {
@@ -426,12 +435,23 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
         return;
     }
     note_element(site, Traffic::GlobalRead, address, bytes.len());
-    read_by_copy(site, address, element, bytes);
+    read(site, address, element, bytes, false);
     note_read(site, address, bytes, || element.into());
 }
 
-/// The same for an asynchronous copy, which is no load of an element.
-pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes: &mut [u8]) {
+/// The same for an asynchronous copy, which is no load of an element. The read of a bulk copy lasts
+/// until it lands: see [`read_in_flight`].
+pub(crate) fn read_by_copy(
+    site: Site,
+    address: usize,
+    element: ElementOf,
+    bytes: &mut [u8],
+    is_bulk: bool,
+) {
+    read(site, address, element, bytes, is_bulk);
+}
+
+fn read(site: Site, address: usize, element: ElementOf, bytes: &mut [u8], is_bulk: bool) {
     with_block(|block| {
         let by = block.access(site);
         let mut global = block.global.borrow_mut();
@@ -439,7 +459,12 @@ pub(crate) fn read_by_copy(site: Site, address: usize, element: ElementOf, bytes
         if let Some(copy) = copy {
             block.findings.note(by, store_in_flight(block, "read", element, copy));
         }
-        if let Some(earlier) = accessed.history.read(by, &block.order) {
+        let earlier = if is_bulk {
+            accessed.history.unseen_write(&by, &block.order)
+        } else {
+            accessed.history.read(by, &block.order)
+        };
+        if let Some(earlier) = earlier {
             block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
         }
         if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
@@ -562,7 +587,7 @@ pub(crate) fn reduce(
             block.findings.note(by, race);
         }
         check_other_clusters(block, by, Kind::Reduction(reduction.class()), address, element);
-        accessed.reduce(block, by, address, reduction, value);
+        accessed.reduce(block, by, address, reduction, value, false);
     });
 }
 
@@ -639,7 +664,7 @@ pub(crate) fn land_reduction(
     by_value: &[u8],
 ) {
     let mut global = block.global.borrow_mut();
-    global.accessed(address, element).reduce(block, by, address, reduction, by_value);
+    global.accessed(address, element).reduce(block, by, address, reduction, by_value, true);
 }
 
 /// Reports the first of a bulk copy's elements that an ordinary store wrote without a proxy fence
@@ -653,10 +678,13 @@ pub(crate) fn check_fenced(
     let unfenced = |address: usize| {
         let stored = global.get(address).filter(|accessed| !accessed.by_copy);
         let write = stored.and_then(|stored| stored.history.last_write());
-        let unfenced = write.filter(|write| {
+        let is_unfenced = |write: &Access| {
             !block.order.is_fenced(Space::Global, &by, write) && write.is_seen_by(&by, &block.order)
-        });
-        unfenced.or_else(|| {
+        };
+        let reductions =
+            global.get(address).and_then(|accessed| accessed.reductions.as_ref()).into_iter();
+        let reductions = reductions.flat_map(|reductions| reductions.unfenced.reads());
+        write.into_iter().chain(reductions).find(is_unfenced).or_else(|| {
             let in_launch = block.in_launch.as_ref()?;
             let memory = in_launch.memory.borrow();
             memory.unfenced(in_launch.cluster, &by, address, &block.order)

@@ -6,7 +6,7 @@
 
 use crate::engine::memory::{
     atomic::AtomicOperation,
-    order::{Order, Released, is_asynchronous, rank_of_asynchronous},
+    order::{Order, Released, rank_of},
     race::{Access, History},
     reduction::{ByClass, Class, Reduction},
     unwritten,
@@ -92,6 +92,8 @@ pub(super) struct Published {
     pub(super) cluster: usize,
     pub(super) history: History,
     pub(super) reductions: ByClass,
+    /// Those by `red`, after which a bulk copy needs a proxy fence.
+    pub(super) unfenced: History,
     /// Whether a bulk copy wrote it last.
     pub(super) by_copy: bool,
     /// The starts of the bulk copies in flight to it, and the classes of reductions. At the end of
@@ -189,25 +191,19 @@ impl LaunchMemory {
         order: &Order,
     ) -> Option<Access> {
         let others = self.accesses.get(&address).into_iter().flatten();
-        let stored = others.filter(|other| other.cluster != cluster && !other.by_copy);
-        stored.filter_map(|other| Some((other.cluster, other.history.last_write()?))).find_map(
-            |(other, write)| {
-                let is_unfenced = order.knows_of_cluster(by, other, &write, false)
-                    && !order.is_fenced_of_cluster(by, other, &write);
-                is_unfenced.then_some(write)
-            },
-        )
+        others.filter(|other| other.cluster != cluster).find_map(|other| {
+            let write = other.history.last_write().filter(|_| !other.by_copy);
+            write.into_iter().chain(other.unfenced.reads()).find(|write| {
+                order.knows_of_cluster(by, other.cluster, write, false)
+                    && !order.is_fenced_of_cluster(by, other.cluster, write)
+            })
+        })
     }
 
     /// The block of an access in a cluster.
     fn block(&self, cluster: usize, by: &Access) -> Grid {
         let blocks = &self.clusters[cluster];
-        let rank = if is_asynchronous(by.agent) {
-            rank_of_asynchronous(by.agent, blocks.len())
-        } else {
-            by.agent / self.warps
-        };
-        blocks[rank]
+        blocks[rank_of(by.agent, blocks.len(), self.warps)]
     }
 
     /// Lets the other clusters see an element as one cluster has accessed it. `value` is the value

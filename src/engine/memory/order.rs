@@ -38,6 +38,11 @@ pub(crate) const fn rank_of_asynchronous(agent: usize, blocks: usize) -> usize {
     (agent - ASYNCHRONOUS) % blocks
 }
 
+/// The rank of any agent's block, in a cluster of `blocks` blocks with `warps` warps each.
+pub(crate) const fn rank_of(agent: usize, blocks: usize, warps: usize) -> usize {
+    if is_asynchronous(agent) { rank_of_asynchronous(agent, blocks) } else { agent / warps }
+}
+
 /// The most warpgroups of a block. The first asynchronous agents stand for the `wgmma`s of each
 /// warpgroup.
 pub(crate) const WARP_GROUPS: usize = 8;

@@ -75,11 +75,18 @@ pub(crate) fn find(
     (slice, index)
 }
 
-/// Reads the source of a copy of `bytes` bytes at `from`: as many bytes as fit into `into`.
+/// Reads the source of a copy of `bytes` bytes at `from`: as many bytes as fit into `into`. It is a
+/// bulk copy or a `cp.async`.
 ///
 /// # Safety
 /// If `from` points into a slice of the kernel, the bytes there are readable.
-pub(crate) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, into: &mut [u8]) {
+pub(crate) unsafe fn read_for_copy(
+    site: Site,
+    from: *const u8,
+    bytes: usize,
+    into: &mut [u8],
+    is_bulk: bool,
+) {
     let (Slice { name, address: start, element, is_mut, .. }, index) =
         find(site, "copy", from, bytes, into.len(), false);
     let offset = from.addr() - start;
@@ -98,7 +105,7 @@ pub(crate) unsafe fn read_for_copy(site: Site, from: *const u8, bytes: usize, in
         };
         let of = ElementOf { name, index };
         if is_mut {
-            read_by_copy(site, address, of, bytes);
+            read_by_copy(site, address, of, bytes, is_bulk);
         } else {
             read_constant(site, start + part.start..start + part.end, of);
         }

@@ -20,6 +20,7 @@ use crate::engine::{
     },
     record::{Traffic, note_collective, note_reduction},
     warps::{
+        atomic_turns::WithoutEnd,
         block::{BlockState, WarpOfBlock},
         context::{current_lane, fail, with_block, with_cluster},
         divergence::BAR_WARP_SYNC,
@@ -121,12 +122,14 @@ unsafe fn operate(
     let Some(in_launch) = in_launch.filter(|_| is_atomic) else {
         fail(site, Misuse::NotAtomic { name, form });
     };
-    if in_launch.memory.borrow().turns.are_in_vain(at.addr()) {
-        fail(site, Misuse::AtomicPolling { name, index });
-    }
     let patience = polling::atomic_patience();
-    if in_launch.memory.borrow().turns.in_a_row() > patience {
-        fail(site, Misuse::EndlessAtomics { operations: patience });
+    let without_end = in_launch.memory.borrow().turns.without_end(at.addr(), patience);
+    match without_end {
+        None => {}
+        Some(WithoutEnd::Unchanged) => fail(site, Misuse::AtomicPolling { name, index }),
+        Some(WithoutEnd::Operations(operations)) => {
+            fail(site, Misuse::EndlessAtomics { operations });
+        }
     }
     pause(site, form, Pause::Atomic);
     if std::thread::panicking() {
@@ -437,7 +440,7 @@ pub(crate) unsafe fn copy<const BYTES: usize>(
     let mut bytes = [0; BYTES];
     if some > 0 {
         // SAFETY: guaranteed by the caller.
-        unsafe { slices::read_for_copy(site, from, BYTES, &mut bytes[..some]) };
+        unsafe { slices::read_for_copy(site, from, BYTES, &mut bytes[..some], false) };
     }
     copies::start_copy(site, form, to, &bytes, some);
 }

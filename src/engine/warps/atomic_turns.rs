@@ -10,8 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 const VAIN_TURNS: u64 = 1 << 9;
 const LEAST_VAIN_TURNS: u64 = 1 << 16;
 
-/// Turns for each warp without a change of an atomic element, after which further clusters begin.
+/// How many times as many count, while atomic elements still change.
+const IF_CHANGING: u64 = 32;
+
+/// Turns for each warp after which further clusters begin: without a change of an atomic element,
+/// and in any case.
 const IDLE_TURNS: u64 = 16;
+const BUSY_TURNS: u64 = 128;
 
 /// The turns of a launch's warps that ended before an atomic operation.
 #[derive(Default)]
@@ -22,8 +27,10 @@ pub(crate) struct AtomicTurns {
     vain: u64,
     /// Turns since an atomic element changed.
     idle: u64,
-    /// Turns since one ended with anything else.
-    in_a_row: u64,
+    /// Turns since a warp ended.
+    since_end: u64,
+    /// Turns since warps began.
+    since_begin: u64,
     /// The atomic elements that have changed, by address.
     changed: FxHashSet<usize>,
     /// Hashes of all that lanes do in the second quarter of the turns that count as endless. In
@@ -37,6 +44,7 @@ impl AtomicTurns {
     /// Further warps have begun.
     pub(crate) fn begin_warps(&mut self, warps: usize) {
         self.warps += warps as u64;
+        self.since_begin = 0;
     }
 
     /// Counts a turn of a warp of a cluster, whose mbarriers have changed `events` times. It ended
@@ -50,9 +58,11 @@ impl AtomicTurns {
         if before_atomic {
             self.vain += 1;
             self.idle += 1;
-            self.in_a_row += 1;
-        } else {
-            self.in_a_row = 0;
+            self.since_end += 1;
+            self.since_begin += 1;
+        }
+        if has_ended {
+            self.since_end = 0;
         }
         if self.events.insert(cluster, events) != Some(events) || has_ended {
             self.something_happened();
@@ -91,21 +101,32 @@ impl AtomicTurns {
         self.idle = 0;
     }
 
-    /// Whether no atomic element changes any more, so that further clusters have to begin.
-    pub(crate) fn are_idle(&self) -> bool {
-        self.idle > IDLE_TURNS * self.warps
+    /// Whether further clusters have to begin, because these may wait for them.
+    pub(crate) fn need_others(&self) -> bool {
+        self.idle > IDLE_TURNS * self.warps || self.since_begin > BUSY_TURNS * self.warps
     }
 
-    /// Whether all lanes only repeat themselves, and a lane that waits for the atomic element at
-    /// this address is to report it. A changed element comes first, because the others may wait for
-    /// the lane that waits for it.
-    pub(crate) fn are_in_vain(&self, address: usize) -> bool {
+    /// How the launch goes on without end, if it does, as a lane is to report that waits for the
+    /// atomic element at this address.
+    ///
+    /// A changed element comes first, because the others may wait for the lane that waits for it.
+    pub(crate) fn without_end(&self, address: usize, patience: u64) -> Option<WithoutEnd> {
         let endless = self.endless();
-        self.vain > if self.changed.contains(&address) { endless } else { 2 * endless }
+        let most = if self.changed.contains(&address) { endless } else { 2 * endless };
+        if self.vain > most && self.idle > most {
+            Some(WithoutEnd::Unchanged)
+        } else if self.vain > IF_CHANGING * most || self.since_end > patience {
+            Some(WithoutEnd::Operations(self.since_end))
+        } else {
+            None
+        }
     }
+}
 
-    /// The turns since one ended with anything but an atomic operation.
-    pub(crate) fn in_a_row(&self) -> u64 {
-        self.in_a_row
-    }
+/// How a launch goes on without end.
+pub(crate) enum WithoutEnd {
+    /// Its lanes repeat atomic operations that change nothing.
+    Unchanged,
+    /// This many operations, and no warp ends.
+    Operations(u64),
 }

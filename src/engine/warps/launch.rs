@@ -30,7 +30,7 @@ pub(crate) unsafe fn run(
     let mut running: Vec<(usize, ClusterRun)> = Vec::new();
     let mut ran: Vec<(usize, Ran)> = Vec::new();
     loop {
-        let free = match memory.borrow().turns.are_idle() {
+        let free = match memory.borrow().turns.need_others() {
             true => running.len(),
             false => FIRST_CLUSTERS.saturating_sub(running.len()),
         };
