@@ -307,6 +307,7 @@ impl<T: Element> RawSlice<T> {
     /// The address of element `index`, for an atomic operation. `access` is the operation.
     #[inline]
     pub(crate) fn to_operate(self, index: usize, access: &'static str, site: Site) -> *mut T {
+        let element = self.element(index, access, site);
         #[cfg(not(target_arch = "nvptx64"))]
         engine::note_slice(Slice {
             name: self.name,
@@ -316,7 +317,7 @@ impl<T: Element> RawSlice<T> {
             is_mut: true,
             is_atomic: true,
         });
-        self.element(index, access, site)
+        element
     }
 
     /// Writes the bytes of `piece` to consecutive elements from `first` on.

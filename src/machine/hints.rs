@@ -22,14 +22,15 @@ pub(crate) fn opaque(number: usize) -> usize {
     number
 }
 
-/// Returns the number, which is the same in all lanes, and tells the assembler so.
+/// Returns the number of lane 0 in all lanes, and tells the assembler that it is the same. (On the
+/// CPU, the lanes have the same number.)
 ///
 /// The assembler assumes that values derived from a thread's index differ between lanes. After a
 /// `shfl.sync` (PTX ISA 9.7.9.6) it keeps derived values in uniform registers, and treats branches
 /// on them as uniform.
 ///
 /// # Safety
-/// All lanes of the warp are converged, and have the same number.
+/// All lanes of the warp are converged.
 #[inline]
 pub(crate) unsafe fn uniform(number: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]

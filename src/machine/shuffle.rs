@@ -73,8 +73,7 @@ pub(crate) unsafe fn broadcast<T: Pod>(site: Site, values: &PerLane<T>) -> T {
     #[cfg(target_arch = "nvptx64")]
     return {
         let _ = site;
-        // SAFETY: guaranteed by the caller. (The function says no more to the assembler than that
-        // the result is the same in all lanes.)
+        // SAFETY: guaranteed by the caller.
         passed(values, |value| unsafe { uniform(value) }).own()
     };
     #[cfg(not(target_arch = "nvptx64"))]

@@ -16,8 +16,9 @@ use core::marker::PhantomData;
 ///
 /// In the simulator, the blocks of a launch with such a parameter take turns, in an order by the
 /// seed: one runs up to its next atomic operation, then another. As many run at a time as wait for
-/// each other. On a GPU, a block that waits for another needs it to run: launch no more blocks than
-/// the GPU runs at a time, or let blocks wait only for those that a counter has let begin before.
+/// each other. On a GPU, a block that waits for another needs it to run. So launch no more blocks
+/// than the GPU runs at a time. Or let blocks wait only for those that have taken an earlier number
+/// from a counter.
 ///
 /// Blocks that take the next tile from a counter:
 ///

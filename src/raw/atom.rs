@@ -48,7 +48,7 @@ macro_rules! in_global {
             [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
             operation [
                 $operation
-                (sim::AtomicOperation::reduce(sim::Operation::$simulated, sim::Kind::$kind))
+                (engine::AtomicOperation::reduce(sim::Operation::$simulated, sim::Kind::$kind))
                 (value) [$kind $noftz $bits $class]
             ]
         }
@@ -164,19 +164,19 @@ reductions!(in_global);
 reductions!(in_shared);
 with_semantics! {
     [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
-    operation [exch (sim::AtomicOperation::Exchange) (value) [b32 "" u32 reg32]]
+    operation [exch (engine::AtomicOperation::Exchange) (value) [b32 "" u32 reg32]]
 }
 with_semantics! {
     [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
-    operation [exch (sim::AtomicOperation::Exchange) (value) [b64 "" u64 reg64]]
+    operation [exch (engine::AtomicOperation::Exchange) (value) [b64 "" u64 reg64]]
 }
 with_semantics! {
     [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
-    operation [cas (sim::AtomicOperation::CompareExchange) (expected, value) [b32 "" u32 reg32]]
+    operation [cas (engine::AtomicOperation::CompareExchange) (expected, value) [b32 "" u32 reg32]]
 }
 with_semantics! {
     [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
-    operation [cas (sim::AtomicOperation::CompareExchange) (expected, value) [b64 "" u64 reg64]]
+    operation [cas (engine::AtomicOperation::CompareExchange) (expected, value) [b64 "" u64 reg64]]
 }
 
 /// A load with an order.
@@ -211,7 +211,7 @@ macro_rules! load {
             {
                 let form =
                     concat!("ld.", stringify!($semantics), ".gpu.global.", stringify!($kind));
-                let (site, operation) = (Site::here(), sim::AtomicOperation::Load);
+                let (site, operation) = (Site::here(), engine::AtomicOperation::Load);
                 let from = from.cast_mut();
                 // SAFETY: the caller upholds the function's contract.
                 unsafe { engine::atomic(site, form, from, operation, &[], Semantics::$value) }
@@ -253,7 +253,7 @@ macro_rules! store {
                 {
                     let form =
                         concat!("st.", stringify!($semantics), ".gpu.global.", stringify!($kind));
-                    let (site, operation) = (Site::here(), sim::AtomicOperation::Store);
+                    let (site, operation) = (Site::here(), engine::AtomicOperation::Store);
                     // SAFETY: the caller upholds the function's contract.
                     unsafe {
                         engine::atomic(site, form, to, operation, &[value], Semantics::$value);

@@ -233,8 +233,8 @@ pub fn atom_by_all_blocks(
 /// Elements that a block of [`atom_and_bulk_copies()`] hands on.
 pub const HANDED_ON: usize = 256;
 
-/// Each block loads by TMA what the block before wrote, adds its own values, and hands on the sums:
-/// by ordinary stores if its index is even, and otherwise by a bulk copy.
+/// Each block loads by TMA what the block before wrote, adds its own values, and hands on the sums.
+/// It writes them by ordinary stores if its index is even, and otherwise by a bulk copy.
 #[kernel(threads = 32, target = "sm_90")]
 pub fn atom_and_bulk_copies(
     block: &Block,

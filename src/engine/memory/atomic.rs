@@ -14,10 +14,9 @@ pub(crate) enum AtomicOperation {
 }
 
 impl AtomicOperation {
-    /// A reduction. Unlike a bulk copy, `atom` flushes subnormal numbers to zero in f32.
+    /// A reduction.
     pub(crate) fn reduce(operation: Operation, kind: Kind) -> Self {
-        let kind = if kind == Kind::f32 { Kind::f32_ftz } else { kind };
-        AtomicOperation::Reduce(Reduction { operation, kind })
+        AtomicOperation::Reduce(Reduction { operation, kind }.in_global_by_lane())
     }
 
     /// Applies the operation to an element of memory. Returns whether it writes.

@@ -5,7 +5,6 @@
 //! when the block ends.
 
 use crate::engine::findings::{BarrierPhase, Misuse};
-pub(crate) use crate::engine::memory::atomic::AtomicOperation;
 use crate::engine::memory::copies;
 use crate::engine::memory::global::{self, ElementOf, land_copy, land_reduction};
 use crate::engine::memory::order::executing;

@@ -435,7 +435,7 @@ pub(crate) fn read_global(site: Site, address: usize, element: ElementOf, bytes:
         return;
     }
     note_element(site, Traffic::GlobalRead, address, bytes.len());
-    read(site, address, element, bytes, false);
+    read_by_copy(site, address, element, bytes, false);
     note_read(site, address, bytes, || element.into());
 }
 
@@ -448,10 +448,6 @@ pub(crate) fn read_by_copy(
     bytes: &mut [u8],
     is_bulk: bool,
 ) {
-    read(site, address, element, bytes, is_bulk);
-}
-
-fn read(site: Site, address: usize, element: ElementOf, bytes: &mut [u8], is_bulk: bool) {
     with_block(|block| {
         let by = block.access(site);
         let mut global = block.global.borrow_mut();

@@ -65,6 +65,13 @@ impl ByClass {
 }
 
 impl Reduction {
+    /// The same by `red` or `atom`. Unlike a bulk copy, they flush subnormal numbers to zero in
+    /// f32.
+    pub(crate) fn in_global_by_lane(self) -> Self {
+        let kind = if self.kind == Kind::f32 { Kind::f32_ftz } else { self.kind };
+        Reduction { kind, ..self }
+    }
+
     pub(crate) fn class(self) -> Class {
         let kind = match (self.operation, self.kind) {
             (_, Kind::f32_ftz) => Kind::f32,

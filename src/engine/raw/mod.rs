@@ -4,15 +4,14 @@
 
 mod mma;
 
+pub(crate) use crate::engine::memory::atomic::AtomicOperation;
 pub(crate) use mma::{in_lane, multiply, words};
 
 use crate::engine::{
     Mode,
     findings::Misuse,
     memory::{
-        ElementOf, Slice,
-        atomic::AtomicOperation,
-        copies, global, matrix,
+        ElementOf, Slice, copies, global, matrix,
         order::executing,
         reduction::{Kind, Reduction},
         shared::{load_shared, store_shared},
@@ -63,9 +62,7 @@ pub(crate) fn reduce_global(
         fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
     }
     note_reduction(site, form, Traffic::GlobalWrite, to.addr(), value.len());
-    // Unlike a bulk copy, `red` flushes subnormal numbers to zero in f32.
-    let kind = if reduction.kind == Kind::f32 { Kind::f32_ftz } else { reduction.kind };
-    let reduction = Reduction { kind, ..reduction };
+    let reduction = reduction.in_global_by_lane();
     // Exposed, since the block's writes go there after its end.
     let address = to.expose_provenance();
     global::reduce(site, address, ElementOf { name, index }, reduction, value);
