@@ -108,10 +108,8 @@ impl GlobalAccesses {
             };
             self.accessed.push((address, accessed));
         }
+        self.note_fresh(index);
         let accessed = &mut self.accessed[index as usize].1;
-        if !std::mem::replace(&mut accessed.is_fresh, true) {
-            self.fresh.push(index);
-        }
         let mut in_flight = accessed.in_flight.iter().map(|&number| self.stores[number as usize]);
         let conflict = in_flight.find(|(_, other)| reduces.is_none() || *other != reduces);
         (accessed, conflict.map(|(started, _)| started))
@@ -119,6 +117,13 @@ impl GlobalAccesses {
 
     fn get(&self, address: usize) -> Option<&Accessed> {
         Some(&self.accessed[*self.indices.get(&address)? as usize].1)
+    }
+
+    /// The next [`publish`](Self::publish) concerns this element, too.
+    fn note_fresh(&mut self, index: u32) {
+        if !std::mem::replace(&mut self.accessed[index as usize].1.is_fresh, true) {
+            self.fresh.push(index);
+        }
     }
 
     /// Lets the other clusters of a launch see the accesses since the last time.
@@ -161,9 +166,7 @@ impl GlobalAccesses {
         if let Some(at) = accessed.in_flight.iter().position(|&of| of == number) {
             accessed.in_flight.remove(at);
         }
-        if !std::mem::replace(&mut accessed.is_fresh, true) {
-            self.fresh.push(index);
-        }
+        self.note_fresh(index);
     }
 }
 

@@ -181,8 +181,8 @@ impl LaunchMemory {
         })
     }
 
-    /// A write of another cluster to an element, by ordinary stores, that `by` knows, and that no
-    /// proxy fence precedes.
+    /// A write of another cluster to an element, by ordinary stores or `red`, that `by` knows, and
+    /// that no proxy fence follows.
     pub(super) fn unfenced(
         &self,
         cluster: usize,
