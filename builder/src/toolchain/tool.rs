@@ -71,7 +71,9 @@ impl Tool {
     pub fn command(&self) -> Command {
         let mut command = process::clean_command(&self.path);
         if let Origin::Private(root) = &self.origin {
-            command.env("LD_LIBRARY_PATH", joined(&library_folders(root)));
+            let folders = library_folders(root);
+            command.env("LD_LIBRARY_PATH", joined(&folders));
+            command.envs(preloaded(&folders).map(|libraries| ("LD_PRELOAD", libraries)));
         }
         command
     }
@@ -91,6 +93,21 @@ pub fn library_folders(root: &Path) -> Vec<PathBuf> {
     let multiarch = usr_lib.iter().chain(&lib).filter(|path| named(path, "-linux-gnu")).cloned();
     let llvm = usr_lib.iter().filter(|path| named(path, "llvm-")).map(|path| path.join("lib"));
     multiarch.chain(llvm).collect()
+}
+
+/// The libraries to preload: the fetched allocator, and those of the user. `None` without an
+/// allocator.
+fn preloaded(folders: &[PathBuf]) -> Option<std::ffi::OsString> {
+    let mut allocators = folders.iter().map(|folder| folder.join("libjemalloc.so.2"));
+    // The loader also separates at spaces.
+    let is_one = |path: &PathBuf| !path.as_os_str().as_encoded_bytes().contains(&b' ');
+    let allocator = allocators.find(|path| path.is_file()).filter(is_one)?;
+    let mut libraries = allocator.into_os_string();
+    if let Some(users) = std::env::var_os("LD_PRELOAD") {
+        libraries.push(":");
+        libraries.push(users);
+    }
+    Some(libraries)
 }
 
 /// Joins the folders to one value of a search-path variable.
@@ -113,5 +130,22 @@ impl fmt::Display for Origin {
             Self::CudaToolkit => f.write_str("CUDA toolkit"),
             Self::Private(folder) => write!(f, "private copy under {}", folder.display()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fetched_allocator_is_preloaded() {
+        let root = tempfile::tempdir().unwrap();
+        let libraries = root.path().join("usr/lib/x86_64-linux-gnu");
+        std::fs::create_dir_all(&libraries).unwrap();
+        assert_eq!(preloaded(&library_folders(root.path())), None);
+        let allocator = libraries.join("libjemalloc.so.2");
+        std::fs::write(&allocator, "").unwrap();
+        let preloaded = preloaded(&library_folders(root.path())).unwrap();
+        assert!(preloaded.to_str().unwrap().starts_with(allocator.to_str().unwrap()));
     }
 }
