@@ -193,7 +193,7 @@ type Columns = SharedTile<u8, 16, 32, Swizzle32, ColMajor>;
 
 /// The same in both builds, with a parameter type of each kind. All fields that a launch compares
 /// are equal.
-#[kernel(threads = 32, cluster = (2, 1, 1), dependent = true)]
+#[kernel(threads = 32, cluster = (2, 1, 1), dependent = true, target = "sm_90")]
 pub fn same(
     _: &Block,
     #[shared] _tile: SharedTile<bf16, 8, 64, Swizzle128>,
