@@ -11,12 +11,14 @@ fn elements<T: Pod>(len: usize) -> Vec<T> {
     vec![T::zeroed(); len]
 }
 
-/// Runs with a separate C, and with D as C: the bits are equal, and the elements around D stay.
+/// Runs with D as C. D is that of a separate C, and the elements around D stay. For one problem,
+/// all kernels have the same `expected` result, since sums of such integers are exact.
 fn in_place<T: Multiply<O>, O: Output + PartialEq>(
     gemm: &Gemm<T, O>,
     ends: Option<&[u32]>,
     value: fn(usize) -> O,
     operand: fn(usize) -> T,
+    expected: &mut Option<Vec<O>>,
 ) {
     let device = Simulator::default().strict();
     let plan = gemm.plan(&device).unwrap();
@@ -35,9 +37,9 @@ fn in_place<T: Multiply<O>, O: Output + PartialEq>(
         plan.run(operands).unwrap_or_else(|error| panic!("{:?}: {error}", plan.choice()));
         d
     };
-    let (in_place, separate) = (run(true), run(false));
+    let (in_place, separate) = (run(true), expected.get_or_insert_with(|| run(false)));
     assert!(in_place != before, "{:?}: nothing was computed", plan.choice());
-    assert!(in_place == separate, "{:?}: in place, D is another", plan.choice());
+    assert!(in_place == *separate, "{:?}: in place, D is another", plan.choice());
 }
 
 /// Makes a layout from a leading dimension.
@@ -74,6 +76,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
                     .batches(batches);
                 let gemm =
                     beta(gemm.d(Layout::row_major(56).starting_at(16).batch_stride(56 * 50)));
+                let mut expected = None;
                 for choice in gemm.choices(&Simulator::default()) {
                     let is_cut = choice.k_splits > 1;
                     let is_small =
@@ -83,7 +86,8 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
                     let is_wanted =
                         if k == 80 { !is_cut } else { choice.k_splits == 2 && is_small };
                     if is_wanted && is_new && tried.insert((choice.to_string(), n)) {
-                        in_place(&gemm.clone().choose(choice), None, value, operand);
+                        let gemm = gemm.clone().choose(choice);
+                        in_place(&gemm, None, value, operand, &mut expected);
                     }
                 }
             }
@@ -102,7 +106,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
             .b(of_b.batch_stride(80 * 48))
             .d(Layout::row_major(56));
         let gemm = beta(gemm).choose(Choice::new(kernel.name, 1));
-        in_place(&gemm, Some(&[7, 7, 75]), value, operand);
+        in_place(&gemm, Some(&[7, 7, 75]), value, operand, &mut None);
     }
     assert!(tried.len() >= 5, "{tried:?}");
 }
@@ -138,11 +142,12 @@ fn col_major_epilogue_and_empty_gemms_in_place() {
         |i: usize| bf16::from_f32((i % 7) as f32 - 3.0),
     );
     let gemm = Gemm::<bf16>::new(40, 48, 80).beta(-2.0);
-    in_place(&gemm.clone().d(Layout::col_major(43).starting_at(5)).relu(), None, value, operand);
-    in_place(&gemm.clone().alpha(0.0), None, value, operand);
-    in_place(&Gemm::<bf16>::new(40, 48, 0).beta(3.0), None, value, operand);
+    let check = |gemm: Gemm<bf16>| in_place(&gemm, None, value, operand, &mut None);
+    check(gemm.clone().d(Layout::col_major(43).starting_at(5)).relu());
+    check(gemm.clone().alpha(0.0));
+    check(Gemm::<bf16>::new(40, 48, 0).beta(3.0));
     // Odd leading dimensions, repacked.
     let odd = Gemm::<bf16>::new(41, 49, 83).beta(2.0).repack_workspace_up_to(usize::MAX);
     assert!(odd.plan(&Simulator::default()).unwrap().repack_workspace_len() > 0);
-    in_place(&odd, None, value, operand);
+    check(odd);
 }
