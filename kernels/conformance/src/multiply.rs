@@ -81,6 +81,59 @@ macro_rules! kernels {
 }
 mma_forms!(kernels);
 
+/// Loads the scales of the block's operands, which are row-major matrices: those of A have as many
+/// columns as A has scales per row, those of B as many rows as B has scales per column.
+///
+/// Other bytes of the scale registers hold wrong values, to show that only the selected ones count.
+#[inline]
+pub(crate) fn load_scales<S: Shape, K: ScaledKind>(
+    block: &Block<'_>,
+    a: Global<'_, K::Scale>,
+    b: Global<'_, K::Scale>,
+) -> (ScaleA<K>, ScaleB<K>) {
+    let (warp, index) = (block.warp(), block.index().x as usize);
+    let meant = Selected { byte: 0, thread: 1 };
+    let or_wrong = |set, scales: Global<'_, K::Scale>, index: usize| {
+        if set == meant { scales.get(index) } else { K::Scale::from_bits(0x55) }
+    };
+    (
+        ScaleA::from_fn(warp, |set, row, of| {
+            or_wrong(set, a, (index * S::M + row) * K::SCALES + of)
+        }),
+        ScaleB::from_fn(warp, |set, col, of| {
+            or_wrong(set, b, (index * K::SCALES + of) * S::N + col)
+        }),
+    )
+}
+
+/// The body of a kernel with block scaling, which multiplies by this instruction.
+#[inline]
+fn multiply_scaled<S, A: Element, B: Element, K: ScaledKind>(
+    block: &Block<'_>,
+    (a, scales_a): (Global<'_, A>, Global<'_, K::Scale>),
+    (b, scales_b): (Global<'_, B>, Global<'_, K::Scale>),
+    c: Global<'_, f32>,
+    d: GlobalMut<'_, f32>,
+    accumulate: impl Fn(
+        Warp<'_>,
+        &mut Accumulator<S, f32>,
+        (&FragmentA<S, A>, &ScaleA<K>),
+        (&FragmentB<S, B>, &ScaleB<K>),
+    ),
+) where
+    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width>,
+    S: FragmentShape<RoleC, <f32 as Element>::Width>,
+{
+    let (warp, index) = (block.warp(), block.index().x as usize);
+    let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * S::M + row) * S::K + k));
+    let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * S::N + col));
+    let at = |row: usize, col: usize| (index * S::M + row) * S::N + col;
+    let mut acc = Accumulator::<S, f32>::from_fn(warp, |row, col| c.get(at(row, col)));
+    let (scales_a, scales_b) = load_scales::<S, K>(block, scales_a, scales_b);
+    accumulate(warp, &mut acc, (&a, &scales_a), (&b, &scales_b));
+    acc.for_each(warp, |row, col, value| d.set(at(row, col), value));
+}
+
 macro_rules! scaled_kernels {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
         $version:literal;)*) => {$($(
@@ -90,8 +143,6 @@ macro_rules! scaled_kernels {
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
-        /// The scales are row-major matrices: those of A have as many columns as A has scales per
-        /// row, those of B as many rows as B has scales per column.
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
@@ -102,40 +153,8 @@ macro_rules! scaled_kernels {
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            let (warp, index) = (block.warp(), block.index().x as usize);
-            let a = FragmentA::<$s, $a>::from_fn(warp, |row, k| {
-                a.get((index * <$s>::M + row) * <$s>::K + k)
-            });
-            let b = FragmentB::<$s, $b>::from_fn(warp, |k, col| {
-                b.get((index * <$s>::K + k) * <$s>::N + col)
-            });
-            let mut acc = Accumulator::<$s, f32>::from_fn(warp, |row, col| {
-                c.get((index * <$s>::M + row) * <$s>::N + col)
-            });
-            // Other bytes of the scale registers hold wrong values, to show that only the selected
-            // ones count.
-            let wrong = <$scale>::from_bits(0x55);
-            let meant = Selected { byte: 0, thread: 1 };
-            let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant {
-                    scales_a.get((index * <$s>::M + row) * <$kind>::SCALES + of)
-                } else {
-                    wrong
-                }
-            });
-            let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant {
-                    scales_b.get((index * <$kind>::SCALES + of) * <$s>::N + col)
-                } else {
-                    wrong
-                }
-            });
-            MmaScaled::<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>::accumulate(
-                warp, &mut acc, (&a, &scales_a), (&b, &scales_b),
-            );
-            acc.for_each(warp, |row, col, value| {
-                d.set((index * <$s>::M + row) * <$s>::N + col, value)
-            });
+            type Form = MmaScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
+            multiply_scaled(block, (a, scales_a), (b, scales_b), c, d, Form::accumulate);
         }
     };
 }

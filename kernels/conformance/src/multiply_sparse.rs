@@ -1,15 +1,17 @@
 //! `mma.sp`: one kernel per form, with the form's name, on row-major matrices in global memory.
 //! Each block executes one multiplication. The kernels are made from the tables in `src/isa/`.
 
+use crate::multiply::load_scales;
 use ptx_matrix::forms::ptx;
-use ptx_matrix::fragment::ScaledKind;
-
 use ptx_matrix::fragment::{
-    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, Selected, Shape,
+    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, ScaledKind, Shape,
     SparseWidth,
 };
-use ptx_matrix::mma::{Metadata, MmaSparse, MmaSparseScaled, Select};
+use ptx_matrix::mma::{
+    Among, Metadata, MmaSparse, MmaSparseForm, MmaSparseScaled, Select, Selector,
+};
 use ptx_matrix::prelude::*;
+use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::{
     mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
     mma_sparse_scaled_forms, mma_sparse_scaled_named,
@@ -35,6 +37,34 @@ where
         FragmentB::from_fn(warp, |k, col| b.get((which * S::K + k) * S::N + col)),
         Accumulator::from_fn(warp, |row, col| c.get((which * S::M + row) * S::N + col)),
     )
+}
+
+/// Multiplies with one selector, and stores the result after the given number of others.
+#[inline]
+#[allow(clippy::type_complexity, reason = "what the instruction takes")]
+fn multiply<S, A: Element<Width: SparseWidth>, B: Element, C: Element, Q, O, const SELECTOR: u32>(
+    block: &Block<'_>,
+    (a, metadata, b, c): &(
+        FragmentSparseA<S, A>,
+        Metadata<A::Width>,
+        FragmentB<S, B>,
+        Accumulator<S, C>,
+    ),
+    d: GlobalMut<'_, C>,
+    before: usize,
+) where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, C::Width>,
+    MmaSparse<S, A, B, C, Q, O>:
+        MmaSparseForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
+    Selector<SELECTOR>: Among<<MmaSparse<S, A, B, C, Q, O> as MmaSparseForm>::Selectors>,
+    BuildTarget: Supports<<MmaSparse<S, A, B, C, Q, O> as MmaSparseForm>::Needs>,
+{
+    let mut acc = *c;
+    MmaSparse::<S, A, B, C, Q, O>::accumulate::<SELECTOR>(block.warp(), &mut acc, a, b, metadata);
+    store(block, &acc, d, before);
 }
 
 /// Stores a result, after the given number of others.
@@ -90,18 +120,12 @@ macro_rules! kernels {
             d: GlobalMut<$c>,
         ) {
             const SELECTORS: usize = [$($selector),*].len();
-            let which = block.index().x as usize;
-            let (a, metadata, b, c) = load::<$s, $a, $b, $c>(block, (a, metadata, b, c));
+            let operands = load::<$s, $a, $b, $c>(block, (a, metadata, b, c));
+            let first = block.index().x as usize * SELECTORS;
             $(
-                let mut acc = c;
-                MmaSparse::<$s, $a, $b, $c, $q, $order>::accumulate::<$selector>(
-                    block.warp(),
-                    &mut acc,
-                    &a,
-                    &b,
-                    &metadata,
+                multiply::<$s, $a, $b, $c, $q, $order, $selector>(
+                    block, &operands, d, first + $selector,
                 );
-                store(block, &acc, d, which * SELECTORS + $selector);
             )*
         }
     };
@@ -109,6 +133,33 @@ macro_rules! kernels {
 mma_sparse_forms!(kernels any);
 mma_sparse_forms!(kernels ordered);
 mma_sparse_ordered_forms!(kernels ordered);
+
+/// The body of a kernel with block scaling, which multiplies by this instruction.
+#[inline]
+#[allow(clippy::type_complexity, reason = "what the instruction takes")]
+fn multiply_scaled<S, A: Element<Width: SparseWidth>, B: Element, K: ScaledKind>(
+    block: &Block<'_>,
+    (a, metadata, scales_a): (Global<'_, A>, Global<'_, u32>, Global<'_, K::Scale>),
+    (b, scales_b): (Global<'_, B>, Global<'_, K::Scale>),
+    c: Global<'_, f32>,
+    d: GlobalMut<'_, f32>,
+    accumulate: impl Fn(
+        Warp<'_>,
+        &mut Accumulator<S, f32>,
+        (&FragmentSparseA<S, A>, &Metadata<A::Width>, &ScaleA<K>),
+        (&FragmentB<S, B>, &ScaleB<K>),
+    ),
+) where
+    S: Shape
+        + FragmentShape<RoleSparseA, A::Width>
+        + FragmentShape<RoleB, B::Width>
+        + FragmentShape<RoleC, <f32 as Element>::Width>,
+{
+    let (a, metadata, b, mut acc) = load::<S, A, B, f32>(block, (a, metadata, b, c));
+    let (scales_a, scales_b) = load_scales::<S, K>(block, scales_a, scales_b);
+    accumulate(block.warp(), &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
+    store(block, &acc, d, block.index().x as usize);
+}
 
 macro_rules! scaled_kernels {
     ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
@@ -119,8 +170,6 @@ macro_rules! scaled_kernels {
         ) }
     )*)*};
     (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
-        /// The scales are row-major matrices: those of A have as many columns as A has scales per
-        /// row, those of B as many rows as B has scales per column.
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
@@ -132,29 +181,9 @@ macro_rules! scaled_kernels {
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            let (warp, which) = (block.warp(), block.index().x as usize);
-            let (a, metadata, b, mut acc) = load::<$s, $a, $b, f32>(block, (a, metadata, b, c));
-            // Other bytes of the scale registers hold wrong values, to show that only the selected
-            // ones count.
-            let wrong = <$scale>::from_bits(0x55);
-            let meant = Selected { byte: 0, thread: 1 };
-            let scales_a = ScaleA::<$kind>::from_fn(warp, |set, row, of| {
-                if set == meant {
-                    scales_a.get((which * <$s>::M + row) * <$kind>::SCALES + of)
-                } else {
-                    wrong
-                }
-            });
-            let scales_b = ScaleB::<$kind>::from_fn(warp, |set, col, of| {
-                if set == meant {
-                    scales_b.get((which * <$kind>::SCALES + of) * <$s>::N + col)
-                } else {
-                    wrong
-                }
-            });
             type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
-            Form::accumulate(warp, &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
-            store(block, &acc, d, which);
+            let (a, b) = ((a, metadata, scales_a), (b, scales_b));
+            multiply_scaled(block, a, b, c, d, Form::accumulate);
         }
     };
 }
