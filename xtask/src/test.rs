@@ -19,7 +19,7 @@ const AFTER_HELP: &str = "Steps:
   compilation, lints and documentation
   tests, examples, examples in the documentation
   packages: the crates as cargo publishes them, and the workspaces of `cargo ptx new` with them
-  conformance on the simulator, a hundred schedules of each kernel
+  conformance on the simulator, in a hundred schedules of each kernel
   kernels for every target
 
 The last step runs beside all others. After the compilation, those of a line run one after another,
@@ -62,10 +62,8 @@ const TESTS: [Step; 3] = [
 const PACKAGES: [Step; 1] = [("packages", test_packages)];
 
 /// Beside [`TESTS`] too, with the time that the others leave: they often wait for each other.
-const SIMULATED: [Step; 2] = [
-    ("conformance on the simulator", || simulate(&[])),
-    ("a hundred schedules of each kernel", || simulate(&["--rounds", "1", "--schedules", "100"])),
-];
+const SIMULATED: [Step; 1] =
+    [("conformance on the simulator, in a hundred schedules of each kernel", simulate)];
 
 /// Runs rustfmt, which leaves long strings, macros and comments alone, and checks the lines'
 /// length.
@@ -113,10 +111,10 @@ fn build_kernels() -> Result<()> {
 }
 
 /// Runs the conformance checks on the simulator in strict mode: warnings fail it too.
-fn simulate(options: &[&str]) -> Result<()> {
+fn simulate() -> Result<()> {
     let program = crate::CONFORMANCE.build_as_tests_do()?;
     let mut command = with_lowest_priority(&program);
-    let passed = status(command.args(["--on", "sim"]).args(options))?;
+    let passed = status(command.args(["--on", "sim", "--schedules", "100"]))?;
     ensure!(
         passed.success(),
         "the simulator does not compute what the reference does, or finds a misuse"

@@ -15,7 +15,7 @@ mod trials;
 pub use by_name::{ByName, Digests, FormCheck, all as all_by_name};
 pub use checks::{Check, Checked};
 pub use run::{
-    Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_parallel, select,
+    Options, Outcome, Selected, Status, Summary, UnknownFilter, run, run_in_schedules, select,
 };
 pub use trials::{Trials, trials};
 

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, ValueEnum};
 use ptx_matrix::sim::{Arch, Simulator};
 use ptx_matrix_conformance::record::Recording;
-use ptx_matrix_conformance::{Options, Trials, run, run_in_parallel, select, trials};
+use ptx_matrix_conformance::{Options, Trials, run, run_in_schedules, select, trials};
 use ptx_matrix_host::{Gpu, GpuError};
 use ptx_matrix_kernel_files::KernelFiles;
 use ptx_matrix_output::{errln, outln};
@@ -47,10 +47,10 @@ struct Arguments {
         help_heading = "Checks"
     )]
     rounds: Option<u64>,
-    /// Run each block in COUNT orders of its warps
+    /// Run each kernel in COUNT orders of its warps, or more
     ///
-    /// With more than one, only the first of several checks runs that differ only in their data.
-    /// Only on the simulator.
+    /// Its launches share them, and each launch has at least one of its own. Only on the
+    /// simulator.
     #[arg(
         long,
         value_name = "COUNT",
@@ -94,7 +94,7 @@ struct Arguments {
 const AFTER_HELP: &str = "Examples:
   conformance --filter mma.sync                        every form of mma
   conformance --on sim --gpu sm_89 --filter mma        by the arithmetic of Ada
-  conformance --on sim --rounds 1 --schedules 100      a hundred orders of the warps
+  conformance --on sim --schedules 100                 a hundred orders of the warps
   conformance --on gpu --record h200.json              a recording for tests/recorded/
   conformance --on gpu --filter mma --cases 1000000 --report trials.json
 
@@ -167,8 +167,6 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
         rounds: arguments.rounds,
         target: arguments.gpu.map(Arch::target),
         gpu: arguments.gpu,
-        // Another order of the warps changes the execution of a kernel, not its data.
-        one_kind: arguments.schedules > 1,
         keep: arguments.record.as_ref().map(|_| arguments.record_bytes),
     };
     if arguments.kernels.is_validating() {
@@ -186,9 +184,11 @@ fn conformance(arguments: &Arguments) -> Result<bool> {
     }
     let summary = match gpu {
         None => {
-            let simulator = Simulator::new(arguments.seed).schedules(arguments.schedules);
-            let simulator = arguments.gpu.map_or(simulator, |gpu| simulator.gpu(gpu));
-            run_in_parallel(&simulator.strict().allow_boxes_outside(), &options)?
+            let simulator = |seed| {
+                let simulator = Simulator::new(seed).strict().allow_boxes_outside();
+                arguments.gpu.map_or(simulator, |gpu| simulator.gpu(gpu))
+            };
+            run_in_schedules(simulator, arguments.schedules, &options)?
         }
         Some(gpu) => {
             // Only Hopper has the attention kernels.

@@ -6,13 +6,15 @@ use super::data::Rng;
 use super::record::Record;
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_matrix::launch::Device;
-use ptx_matrix::sim::Arch;
+use ptx_matrix::sim::{Arch, Simulator};
 use rand::SeedableRng;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::borrow::Borrow;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::iter::zip;
+use std::ops::Range;
 
 /// The selection of checks, and how to run them.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +30,6 @@ pub struct Options {
     pub target: Option<String>,
     /// The GPU whose arithmetic is the reference.
     pub gpu: Option<Arch>,
-    /// Run only the first of several checks that differ only in their data.
-    pub one_kind: bool,
     /// Record the device's results: for each check, launches up to this number of bytes, and at
     /// least one launch.
     pub keep: Option<usize>,
@@ -37,17 +37,20 @@ pub struct Options {
 
 /// No check's name contains the filter.
 #[derive(Debug, thiserror::Error)]
-#[error("no check's name contains `{filter}`; there are:\n{names}")]
+#[error("no check's name contains `{filter}`; names begin with:\n{beginnings}")]
 pub struct UnknownFilter {
     filter: String,
-    names: String,
+    beginnings: String,
 }
 
 impl UnknownFilter {
-    /// The error of a filter that contains none of these names.
+    /// The error of a filter that is in none of these names.
     pub(crate) fn among(names: impl Iterator<Item = String>, options: &Options) -> Self {
-        let names = names.map(|name| format!("  {name}\n")).collect();
-        UnknownFilter { filter: options.filter.clone().unwrap_or_default(), names }
+        let beginnings: BTreeSet<String> = names
+            .filter_map(|name| Some(name.split(['.', ' ', ',', ':', '_']).next()?.to_owned()))
+            .collect();
+        let beginnings = beginnings.iter().map(|name| format!("  {name}\n")).collect();
+        UnknownFilter { filter: options.filter.clone().unwrap_or_default(), beginnings }
     }
 }
 
@@ -160,23 +163,6 @@ pub fn select<D: Checked>(options: &Options) -> Result<Selected<D>, UnknownFilte
             return Err(unknown);
         }
     }
-    if options.one_kind {
-        // The order of warps changes nothing here, because these have no kernel.
-        forms.clear();
-        checks.retain(|check| !check.is_of_lanes_alone());
-        // The name of such a check is the form, a comma, and the kind of data.
-        let form = |check: &Check<D>| {
-            check.arithmetic.as_ref().and_then(|_| Some(check.name.split_once(", ")?.0.to_owned()))
-        };
-        let mut seen = HashSet::new();
-        checks.retain(|check| form(check).is_none_or(|form| seen.insert(form)));
-        if checks.is_empty() {
-            let mut with_kernels = D::checks(options.gpu.unwrap_or_default());
-            with_kernels.retain(|check| !check.is_of_lanes_alone());
-            let names = with_kernels.into_iter().map(|check| check.name);
-            return Err(UnknownFilter::among(names, options));
-        }
-    }
     Ok(Selected { checks, forms })
 }
 
@@ -189,18 +175,59 @@ pub fn run<D: Checked + ByName + Sync>(
     options: &Options,
 ) -> Result<Summary, UnknownFilter> {
     run_all(device, options, |checks, progress| {
-        checks.iter().map(|check| run_check(device, check, options, progress)).unzip()
+        checks.iter().map(|check| run_check(|_| device, check, options, progress)).unzip()
     })
 }
 
-/// Runs the selected checks in parallel, on a device that allows it, such as the simulator.
-pub fn run_in_parallel<D: Checked + ByName + Sync>(
-    device: &D,
+/// Runs the selected checks in parallel, on the simulators of these seeds. The launches of a kernel
+/// share this number of schedules. Each has at least one, and none has that of another.
+pub fn run_in_schedules(
+    simulator: impl Fn(u64) -> Simulator + Sync,
+    schedules: u64,
     options: &Options,
 ) -> Result<Summary, UnknownFilter> {
-    run_all(device, options, |checks, progress| {
-        checks.par_iter().map(|check| run_check(device, check, options, progress)).unzip()
+    run_all(&simulator(options.seed), options, |checks, progress| {
+        let launches = launches(checks, options);
+        let run = |(check, (first, of_kernel)): (&Check<Simulator>, _)| {
+            let simulator = |round| {
+                let of_launch = share(schedules, first + round, of_kernel);
+                let seed = options.seed.wrapping_add(of_launch.start);
+                simulator(seed).schedules(of_launch.end - of_launch.start)
+            };
+            run_check(simulator, check, options, progress)
+        };
+        checks.par_iter().zip(launches).map(run).unzip()
     })
+}
+
+/// For each check, its first launch among those of its kernel, and the number of these.
+fn launches<D: Device>(checks: &[Check<D>], options: &Options) -> Vec<(u64, u64)> {
+    let mut of_kernels: HashMap<&str, u64> = HashMap::new();
+    let first = |check| {
+        let launches = of_kernels.entry(kernel(check)).or_default();
+        let first = *launches;
+        *launches += rounds(check, options);
+        first
+    };
+    let firsts: Vec<u64> = checks.iter().map(first).collect();
+    zip(checks, firsts).map(|(check, first)| (first, of_kernels[kernel(check)])).collect()
+}
+
+/// The kernel of a check. If there are checks of several kinds of data, their names are the form, a
+/// comma, and the kind.
+fn kernel<D: Device>(check: &Check<D>) -> &str {
+    let of_kinds = check.arithmetic.as_ref().and_then(|_| check.name.split_once(", "));
+    of_kinds.map_or(&check.name, |(form, _)| form)
+}
+
+fn rounds<D: Device>(check: &Check<D>, options: &Options) -> u64 {
+    options.rounds.unwrap_or(check.rounds)
+}
+
+/// The schedules of one launch of a kernel.
+fn share(schedules: u64, launch: u64, launches: u64) -> Range<u64> {
+    let first = |launch| launch * schedules.max(launches) / launches;
+    first(launch)..first(launch + 1)
 }
 
 /// The outcome of each check in order, and its records.
@@ -230,9 +257,9 @@ fn run_all<D: Checked + ByName + Sync>(
     })
 }
 
-/// Runs a check. Returns its outcome and its records.
-fn run_check<D: Device + 'static>(
-    device: &D,
+/// Runs a check, each round on its device. Returns its outcome and its records.
+fn run_check<D: Device + 'static, B: Borrow<D>>(
+    device: impl Fn(u64) -> B,
     check: &Check<D>,
     options: &Options,
     progress: &ProgressBar,
@@ -244,8 +271,8 @@ fn run_check<D: Device + 'static>(
     (outcome, records)
 }
 
-fn run_rounds<D: Device + 'static>(
-    device: &D,
+fn run_rounds<D: Device + 'static, B: Borrow<D>>(
+    device: impl Fn(u64) -> B,
     check: &Check<D>,
     options: &Options,
     records: &mut Vec<Record>,
@@ -260,14 +287,15 @@ fn run_rounds<D: Device + 'static>(
         );
     }
     let mut kept = 0;
-    let rounds = options.rounds.unwrap_or(check.rounds);
+    let rounds = rounds(check, options);
     // The launches run one after another. Data and references are computed in parallel.
     for first in (0..rounds).step_by(BATCH) {
         let batch = first..rounds.min(first + BATCH as u64);
         let seed = |round: u64| options.seed.wrapping_add(round);
         let draw = |round: u64| (check.inputs)(&mut Rng::seed_from_u64(seed(round)));
         let inputs: Vec<_> = batch.clone().into_par_iter().map(draw).collect();
-        let outputs: Vec<_> = inputs.iter().map(|inputs| (check.run)(device, inputs)).collect();
+        let run = |(round, inputs)| (check.run)(device(round).borrow(), inputs);
+        let outputs: Vec<_> = zip(batch.clone(), &inputs).map(run).collect();
         let expected: Vec<_> = inputs.par_iter().map(|inputs| (check.reference)(inputs)).collect();
         for ((round, inputs), (output, expected)) in zip(zip(batch, inputs), zip(outputs, expected))
         {
@@ -291,4 +319,31 @@ fn run_rounds<D: Device + 'static>(
         }
     }
     outcome(Status::Passed, rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_of_a_kernel_share_the_schedules() {
+        let shares = |schedules, launches| -> Vec<_> {
+            (0..launches).map(|launch| share(schedules, launch, launches)).collect()
+        };
+        assert_eq!(shares(7, 3), [0..2, 2..4, 4..7]);
+        assert_eq!(shares(1, 3), [0..1, 1..2, 2..3]);
+        assert_eq!(share(100, 0, 1), 0..100);
+    }
+
+    #[test]
+    fn checks_of_one_form_have_one_kernel() {
+        let options = Options { filter: Some("wgmma.mma_async".to_owned()), ..Options::default() };
+        let checks = select::<Simulator>(&options).unwrap().checks;
+        let of: Vec<_> = zip(&checks, launches(&checks, &options)).collect();
+        for (check, (first, of_kernel)) in &of {
+            assert!(first + check.rounds <= *of_kernel, "{}", check.name);
+        }
+        let firsts = of.iter().filter(|(_, (first, _))| *first == 0).count();
+        assert!(firsts * 4 < of.len(), "{firsts} kernels of {} checks", of.len());
+    }
 }

@@ -16,9 +16,6 @@ use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::borrow::Borrow;
 
-/// The prefix of the names of these checks.
-pub(super) const PREFIX: &str = "core: ";
-
 /// Items in a launch.
 const ITEMS: usize = 256;
 const BLOCKS: u32 = (ITEMS / BLOCK_ITEMS) as u32;
@@ -78,7 +75,7 @@ types! {
 fn check<D: Device + 'static>(of: Type, launch: Launch<D>) -> Check<D> {
     let Type { name, bits, mantissa, operations, result } = of;
     Check {
-        name: format!("{PREFIX}arithmetic and conversions of {name}"),
+        name: format!("core: arithmetic and conversions of {name}"),
         needs: Needs::at_least(75),
         arithmetic: None,
         labels: Some(Labels {

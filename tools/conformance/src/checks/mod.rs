@@ -60,11 +60,6 @@ pub struct Check<D: Device> {
 }
 
 impl<D: Device> Check<D> {
-    /// Whether the lanes share no memory, so that their order makes no difference.
-    pub(super) fn is_of_lanes_alone(&self) -> bool {
-        self.name.starts_with(arithmetic::PREFIX)
-    }
-
     /// The difference from the expected output: the first wrong element and the number of wrong
     /// elements, for the whole output or for each group.
     pub(super) fn difference(
