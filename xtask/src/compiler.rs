@@ -79,17 +79,20 @@ impl Compilation {
         }
         // clippy-driver compiles too, but omits MIR passes: the simulator takes an eighth longer.
         let is_optimised = arguments.iter().any(|one| one.starts_with("opt-level="));
-        let mut commands = if is_optimised && !self.is_test() {
+        let is_library = self.value_of("--crate-type") == Some("lib");
+        let mut commands = if is_optimised && is_library {
             vec![compile(), lint(&self.edited(Some("--emit=metadata"), &folder()))]
+        } else if self.is_test_of_builder() {
+            vec![lint(&self.unoptimised())]
         } else {
             vec![lint(arguments)]
         };
         if self.is_documented() {
             let mut document = self.beside_rustc("rustdoc");
-            // In one folder, rustdoc would merge the indices of all crates again for each crate.
-            let name = self.value_of("--crate-name").unwrap_or_default();
-            let folder = folder().join("doc").join(name);
-            document.args(self.edited(None, &folder)).arg("-Dwarnings");
+            // Only the checks: writing the pages takes as long. A stable rustdoc has the option for
+            // those who know.
+            document.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--check"]);
+            document.args(self.edited(None, &folder().join("doc"))).arg("-Dwarnings");
             if self.value_of("--crate-type") == Some("bin") {
                 document.args(["--document-private-items", "-Arustdoc::private-intra-doc-links"]);
             }
@@ -123,6 +126,19 @@ impl Compilation {
     fn is_test(&self) -> bool {
         self.arguments.iter().any(|one| one == "--test")
             || self.arguments.windows(2).any(|pair| pair == ["--cfg", "test"])
+    }
+
+    /// A test of the builder, which is optimised because it reads much kernel code. Its own tests
+    /// read little.
+    fn is_test_of_builder(&self) -> bool {
+        self.is_test() && self.arguments.iter().any(|one| Path::new(one).starts_with("builder"))
+    }
+
+    fn unoptimised(&self) -> Vec<String> {
+        let other = |argument: &String| {
+            if argument.starts_with("opt-level=") { "opt-level=0" } else { argument }.to_owned()
+        };
+        self.arguments.iter().map(other).collect()
     }
 
     /// The arguments with something else to emit, into another folder, of which cargo is not told.
@@ -177,12 +193,17 @@ mod tests {
     fn libraries_and_programs_are_linted_and_documented() {
         for crate_type in ["lib", "proc-macro", "bin"] {
             assert_eq!(programs(crate_type, ""), ["clippy-driver", "rustdoc"]);
-            let optimised = programs(crate_type, "-C opt-level=3");
-            assert_eq!(optimised, ["rustc", "clippy-driver", "rustdoc"]);
         }
+        assert_eq!(programs("lib", "-C opt-level=3"), ["rustc", "clippy-driver", "rustdoc"]);
+        assert_eq!(programs("bin", "-C opt-level=3"), ["clippy-driver", "rustdoc"]);
         for test in ["--test", "--test -C opt-level=3", "--cfg test"] {
             assert_eq!(programs("bin", test), ["clippy-driver"]);
         }
+        let of_builder = of(
+            "--crate-name b --out-dir /t/deps builder/src/lib.rs --test -C opt-level=2 --emit=link",
+        );
+        assert_eq!(of_builder.len(), 1);
+        assert!(of_builder[0].1.contains("-C opt-level=0 --emit=link"), "{of_builder:?}");
         for other in
             ["--crate-name a --out-dir /t/examples", "--crate-name build_script_build --out-dir /t"]
         {
@@ -198,7 +219,7 @@ mod tests {
         assert_eq!((emits, tells), (vec![true, false, false], vec![true, false, false]));
         assert!(all[1].1.contains("--emit=metadata") && !all[2].1.contains("--emit"), "{all:?}");
         assert!(all[1..].iter().all(|(_, words)| !words.contains("/t/deps")), "{all:?}");
-        assert!(all[2].1.ends_with("-Dwarnings"), "{all:?}");
+        assert!(all[2].1.contains("--check") && all[2].1.ends_with("-Dwarnings"), "{all:?}");
     }
 
     #[test]
