@@ -334,16 +334,4 @@ mod tests {
         assert_eq!(shares(1, 3), [0..1, 1..2, 2..3]);
         assert_eq!(share(100, 0, 1), 0..100);
     }
-
-    #[test]
-    fn checks_of_one_form_have_one_kernel() {
-        let options = Options { filter: Some("wgmma.mma_async".to_owned()), ..Options::default() };
-        let checks = select::<Simulator>(&options).unwrap().checks;
-        let of: Vec<_> = zip(&checks, launches(&checks, &options)).collect();
-        for (check, (first, of_kernel)) in &of {
-            assert!(first + check.rounds <= *of_kernel, "{}", check.name);
-        }
-        let firsts = of.iter().filter(|(_, (first, _))| *first == 0).count();
-        assert!(firsts * 4 < of.len(), "{firsts} kernels of {} checks", of.len());
-    }
 }
