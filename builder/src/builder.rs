@@ -9,6 +9,7 @@ use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::arch::Arch;
 use crate::cache;
+use crate::flags;
 use crate::ir::KeptCrates;
 use crate::kernel_crate::{self, Request};
 use crate::lock::FolderLock;
@@ -238,12 +239,14 @@ impl Builder {
                     target_dir.display()
                 )
             })?;
+        let permissions = flags::permissions(toolchain.rustc().command())?;
         let request = Request {
             toolchain: &toolchain,
             package: &package.name,
             manifest_dir: &manifest_dir,
             target_dir: &kernels,
             sysroot: &sysroot,
+            permissions: &permissions,
             features: &self.features,
             plain: self.plain,
             line_info: self.line_info,

@@ -52,6 +52,8 @@ pub struct Request<'a> {
     pub manifest_dir: &'a Path,
     pub target_dir: &'a Path,
     pub sysroot: &'a Path,
+    /// The flags that let crates use the sysroot's `core`.
+    pub permissions: &'a [String],
     pub features: &'a [String],
     pub plain: bool,
     pub line_info: bool,
@@ -80,8 +82,7 @@ impl Bitcode {
 
 /// Compiles for one target. Calls for the same target folder must not overlap.
 pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
-    let permissions = flags::permissions(request.toolchain.rustc().command())?;
-    let output = process::output(&mut cargo(request, arch, permissions))?;
+    let output = process::output(&mut cargo(request, arch))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         return Err(CompileError { package: request.package.to_owned(), arch, stderr }.into());
@@ -102,11 +103,11 @@ pub fn compile(request: &Request<'_>, arch: Arch) -> Result<Bitcode> {
 /// The crate type is a static library, because it needs no linker. Also, cargo keeps it under one
 /// hash per set of flags, so the targets do not rebuild each other. No other output has both
 /// properties. For this target, rustc puts bitcode into the library.
-fn cargo(request: &Request<'_>, arch: Arch, permissions: Vec<String>) -> Command {
-    let Request { toolchain, manifest_dir, target_dir, sysroot, .. } = *request;
+fn cargo(request: &Request<'_>, arch: Arch) -> Command {
+    let Request { toolchain, manifest_dir, target_dir, sysroot, permissions, .. } = *request;
     let Request { features, plain, line_info, color, .. } = *request;
     let mut flags = flags::kernel_crate(sysroot, arch, plain, line_info);
-    flags.extend(permissions);
+    flags.extend_from_slice(permissions);
     let mut cargo = toolchain.cargo().command();
     cargo
         .current_dir(manifest_dir)
