@@ -226,8 +226,9 @@ fn rounds<D: Device>(check: &Check<D>, options: &Options) -> u64 {
 
 /// The schedules of one launch of a kernel.
 fn share(schedules: u64, launch: u64, launches: u64) -> Range<u64> {
-    let first = |launch| launch * schedules.max(launches) / launches;
-    first(launch)..first(launch + 1)
+    let (each, more) = (schedules.max(launches) / launches, schedules.max(launches) % launches);
+    let first = each * launch + more.min(launch);
+    first..first + each + u64::from(launch < more)
 }
 
 /// The outcome of each check in order, and its records.
@@ -330,7 +331,7 @@ mod tests {
         let shares = |schedules, launches| -> Vec<_> {
             (0..launches).map(|launch| share(schedules, launch, launches)).collect()
         };
-        assert_eq!(shares(7, 3), [0..2, 2..4, 4..7]);
+        assert_eq!(shares(7, 3), [0..3, 3..5, 5..7]);
         assert_eq!(shares(1, 3), [0..1, 1..2, 2..3]);
         assert_eq!(share(100, 0, 1), 0..100);
     }
