@@ -89,8 +89,7 @@ impl Compilation {
         };
         if self.is_documented() {
             let mut document = self.beside_rustc("rustdoc");
-            // Only the checks: writing the pages takes as long. A stable rustdoc has the option for
-            // those who know.
+            // Only the checks: writing the pages takes as long. The option is unstable.
             document.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--check"]);
             document.args(self.edited(None, &folder().join("doc"))).arg("-Dwarnings");
             if self.value_of("--crate-type") == Some("bin") {

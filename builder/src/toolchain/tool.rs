@@ -140,12 +140,19 @@ mod tests {
     #[test]
     fn fetched_allocator_is_preloaded() {
         let root = tempfile::tempdir().unwrap();
-        let libraries = root.path().join("usr/lib/x86_64-linux-gnu");
-        std::fs::create_dir_all(&libraries).unwrap();
-        assert_eq!(preloaded(&library_folders(root.path())), None);
-        let allocator = libraries.join("libjemalloc.so.2");
-        std::fs::write(&allocator, "").unwrap();
-        let preloaded = preloaded(&library_folders(root.path())).unwrap();
-        assert!(preloaded.to_str().unwrap().starts_with(allocator.to_str().unwrap()));
+        let folder = |name: &str| {
+            let folder = root.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            folder
+        };
+        let (empty, filled, spaced) = (folder("empty"), folder("filled"), folder("with space"));
+        for folder in [&filled, &spaced] {
+            std::fs::write(folder.join("libjemalloc.so.2"), "").unwrap();
+        }
+        assert_eq!(preloaded(std::slice::from_ref(&empty)), None);
+        assert_eq!(preloaded(&[spaced]), None);
+        let libraries = preloaded(&[empty, filled.clone()]).unwrap();
+        let allocator = filled.join("libjemalloc.so.2");
+        assert!(libraries.to_str().unwrap().starts_with(allocator.to_str().unwrap()));
     }
 }

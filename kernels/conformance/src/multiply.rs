@@ -81,8 +81,8 @@ macro_rules! kernels {
 }
 mma_forms!(kernels);
 
-/// Loads the scales of the block's operands, which are row-major matrices: those of A have as many
-/// columns as A has scales per row, those of B as many rows as B has scales per column.
+/// Loads the scales of the block's operands, which are row-major matrices. Those of A have a column
+/// for each scale of a row of A. Those of B have a row for each scale of a column of B.
 ///
 /// Other bytes of the scale registers hold wrong values, to show that only the selected ones count.
 #[inline]

@@ -180,7 +180,7 @@ pub fn run<D: Checked + ByName + Sync>(
 }
 
 /// Runs the selected checks in parallel, on the simulators of these seeds. The launches of a kernel
-/// share this number of schedules. Each has at least one, and none has that of another.
+/// share this number of schedules. Each launch has at least one, and no two have the same.
 pub fn run_in_schedules(
     simulator: impl Fn(u64) -> Simulator + Sync,
     schedules: u64,
@@ -226,7 +226,8 @@ fn rounds<D: Device>(check: &Check<D>, options: &Options) -> u64 {
 
 /// The schedules of one launch of a kernel.
 fn share(schedules: u64, launch: u64, launches: u64) -> Range<u64> {
-    let (each, more) = (schedules.max(launches) / launches, schedules.max(launches) % launches);
+    let schedules = schedules.max(launches);
+    let (each, more) = (schedules / launches, schedules % launches);
     let first = each * launch + more.min(launch);
     first..first + each + u64::from(launch < more)
 }
@@ -325,6 +326,14 @@ fn run_rounds<D: Device + 'static, B: Borrow<D>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unknown_filter_is_told_how_names_begin() {
+        let names = ["mma.sync.aligned", "mma.sp", "core: i32"].map(str::to_owned);
+        let options = Options { filter: Some("nosuch".to_owned()), ..Options::default() };
+        let error = UnknownFilter::among(names.into_iter(), &options).to_string();
+        assert_eq!(error, "no check's name contains `nosuch`; names begin with:\n  core\n  mma\n");
+    }
 
     #[test]
     fn launches_of_a_kernel_share_the_schedules() {
