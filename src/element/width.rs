@@ -1,6 +1,6 @@
 //! Widths of elements, and the registers that hold them.
 
-use super::{Moved, Sent};
+use super::{Element, Moved, Sent};
 use crate::lane::LaneCapture;
 use crate::lane::Sealed;
 
@@ -9,7 +9,7 @@ use crate::lane::Sealed;
 pub trait Width: Sealed + Copy + 'static {
     /// The unsigned integer of this width. For widths below a byte it is `u8`: in memory, each
     /// element has its own byte.
-    type Bits: Sent + LaneCapture;
+    type Bits: Sent + Element;
     /// A register of a fragment: 32 bits, or 64 bits for 64-bit elements.
     type Register: Moved + LaneCapture;
 

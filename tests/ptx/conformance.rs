@@ -52,20 +52,29 @@ fn selector_of(line: &str) -> Option<usize> {
 fn each_form_compiles_to_one_instruction_per_selector() {
     for arch in [Arch::SM_90A, Arch::SM_120A] {
         let (_, ptx) = built(arch);
-        for form in forms::all().filter(|form| form.needs.are_met_by(arch.name())) {
-            let kernel = form.name();
-            let all = instructions(ptx, &kernel);
-            let matrix: Vec<_> =
-                all.iter().filter(|line| line.contains(".sync.aligned.m")).collect();
-            assert_eq!(matrix.len(), form.selectors.max(1), "{kernel}: {matrix:#?}");
-            for (selector, line) in matrix.iter().enumerate() {
-                assert!(line.starts_with(&format!("{} ", form.ptx)), "{kernel}: {line}");
-                assert!(
-                    form.selectors == 0 || selector_of(line) == Some(selector),
-                    "{kernel}: {line}"
-                );
+        // The kernels of forms have the name of their first form, and no other form.
+        let forms: Vec<_> =
+            forms::all().filter(|form| form.needs.are_met_by(arch.name())).collect();
+        let kernels: Vec<_> = forms
+            .iter()
+            .map(|form| form.name())
+            .filter(|name| ptx.kernels().any(|entry| entry.starts_with(&format!("{name}("))))
+            .collect();
+        let matrix: Vec<_> = kernels
+            .iter()
+            .flat_map(|kernel| instructions(ptx, kernel))
+            .filter(|line| line.contains(".sync.aligned.m"))
+            .collect();
+        for form in &forms {
+            let start = format!("{} ", form.ptx);
+            let lines: Vec<_> = matrix.iter().filter(|line| line.starts_with(&start)).collect();
+            assert_eq!(lines.len(), form.selectors.max(1), "{}: {lines:#?}", form.ptx);
+            for (selector, line) in lines.iter().enumerate() {
+                assert!(form.selectors == 0 || selector_of(line) == Some(selector), "{line}");
             }
         }
+        let expected: usize = forms.iter().map(|form| form.selectors.max(1)).sum();
+        assert_eq!(matrix.len(), expected, "the kernels have other instructions too");
     }
 }
 
@@ -104,30 +113,34 @@ fn barriers_and_bulk_copies_compile_to_their_instructions() {
 #[test]
 fn bulk_reductions_compile_to_their_instructions() {
     let (artifact, ptx) = built(Arch::SM_90A);
-    let operations = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
-    let group = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
-    let kinds = ["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"];
-    let mut found = 0;
-    for (operation, kind) in
-        operations.iter().flat_map(|operation| kinds.map(|kind| (operation, kind)))
-    {
-        let kernel = format!("bulk_{operation}_{kind}");
-        let Some(usage) = artifact.manifest.kernel(&kernel) else { continue };
-        let rounded = if *operation == "add" && kind.ends_with("f16") { ".noftz" } else { "" };
+    let integers = ["add", "min", "max"];
+    for (kind, of_kind, of_bits) in [
+        ("u32", &["add", "min", "max", "inc", "dec"][..], &["and", "or", "xor"][..]),
+        ("s32", &integers, &[]),
+        ("u64", &integers, &["and", "or", "xor"]),
+        ("s64", &integers[1..], &[]),
+        ("f16", &["add.noftz", "min", "max"], &[]),
+        ("bf16", &["add.noftz", "min", "max"], &[]),
+        ("f32", &["add"], &[]),
+        ("f64", &["add"], &[]),
+    ] {
+        let kernel = format!("bulk_{kind}");
+        let usage = artifact.manifest.kernel(&kernel).unwrap();
         assert_eq!((usage.stack, usage.spill_loads, usage.spill_stores), (0, 0, 0), "{kernel}");
-        for (kernel, hint) in
-            [(kernel.clone(), ""), (format!("{kernel}_cached"), ".L2::cache_hint")]
-        {
-            let form = format!("{group}{hint}.{operation}{rounded}.{kind} [");
-            assert_eq!(
-                instructions(ptx, &kernel).iter().filter(|line| line.starts_with(&form)).count(),
-                1,
-                "{form}"
-            );
+        let all = instructions(ptx, &kernel);
+        let bits = kind.replace('u', "b");
+        let operations = of_kind.iter().map(|operation| format!("{operation}.{kind}"));
+        let operations = operations.chain(of_bits.iter().map(|of| format!("{of}.{bits}")));
+        let forms: Vec<String> = operations
+            .flat_map(|of| ["", ".L2::cache_hint"].map(|hint| format!("{hint}.{of}")))
+            .map(|rest| format!("cp.reduce.async.bulk.global.shared::cta.bulk_group{rest} ["))
+            .collect();
+        for form in &forms {
+            assert_eq!(all.iter().filter(|line| line.starts_with(form)).count(), 1, "{form}");
         }
-        found += 1;
+        let reductions = all.iter().filter(|line| line.starts_with("cp.reduce.")).count();
+        assert_eq!(reductions, forms.len(), "{kernel}");
     }
-    assert_eq!(found, 27);
 }
 
 #[test]
@@ -179,17 +192,18 @@ fn box_copies_compile_to_their_instructions_with_maps_by_value() {
             2
         );
     }
-    let reduced = |rank, operation| {
+    let reduced = |rank, operation: &str| {
         format!(
             "cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{operation}.tile.bulk_group ["
         )
     };
     for rank in 1..=5 {
-        check(&format!("tensor_add_{rank}d"), &[4], &[reduced(rank, "add")]);
+        check(&format!("tensor_reduce_{rank}d"), &[5], &[reduced(rank, "add")]);
     }
-    for operation in ["min", "max", "inc", "dec", "and", "or", "xor"] {
-        check(&format!("tensor_{operation}"), &[4], &[reduced(2, operation)]);
-    }
+    let of_2d =
+        |operations: &[&str]| operations.iter().map(|of| reduced(2, of)).collect::<Vec<_>>();
+    check("tensor_reduce_2d", &[5], &of_2d(&["inc", "dec", "and", "or", "xor"]));
+    check("tensor_reduce_s32", &[5], &of_2d(&["min", "max"]));
 }
 
 #[test]
@@ -348,11 +362,8 @@ fn each_peer_operation_compiles_to_one_instruction() {
         "add.u32", "add.s32", "add.u64", "min.u32", "min.s32", "max.u32", "max.s32", "inc.u32",
         "dec.u32", "and.b32", "or.b32", "xor.b32",
     ] {
-        assert_eq!(
-            count(&format!("cluster_{}", form.replace('.', "_")), &format!("{reduction}{form} ")),
-            1,
-            "{form}"
-        );
+        let kernel = format!("cluster_bulk_{}", &form[form.len() - 3..].replace('b', "u"));
+        assert_eq!(count(&kernel, &format!("{reduction}{form} ")), 1, "{form}");
     }
     let multicast =
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster ";

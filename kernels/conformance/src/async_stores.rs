@@ -1,6 +1,7 @@
 //! `st.async` and `red.async` from registers to other blocks of the cluster, and `cp.async` with
 //! completion on an mbarrier.
 
+use crate::Operation;
 use core::array::from_fn;
 use ptx_matrix::copy::reduction;
 use ptx_matrix::memory::RingIndex;
@@ -120,13 +121,12 @@ pub const REDUCED: usize = 4 * 32;
 #[inline]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
-    (reduced, full): (SharedTile<T, 4, 32>, BarrierMemory),
+    (reduced, full): (SharedTile<T, 4, 32>, Barrier),
     reduction: R,
     (by, before): (Global<T>, Global<T>),
     count: u32,
     out: GlobalMut<T>,
 ) {
-    let full = full.init(block, 1);
     let (warp, cluster, first) =
         (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
     reduced.fill(warp, |row, col| before.get(first + row * 32 + col));
@@ -155,36 +155,31 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
 
 /// Makes the reduction kernels, from names, elements and reductions.
 macro_rules! reductions {
-    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+    ($($name:ident $element:ty: $($reduction:ident)*;)*) => {$(
         /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile
         /// out.
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
-            #[shared] memory: (SharedTile<$element, 4, 32>, BarrierMemory),
+            #[shared] (tile, full): (SharedTile<$element, 4, 32>, BarrierMemory),
+            operation: u32,
             by: Global<$element>,
             before: Global<$element>,
             count: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, memory, reduction::$reduction, (by, before), count, out);
+            let full = full.init(block, 1);
+            $(if operation == Operation::$reduction as u32 {
+                reduce(block, (tile, full), reduction::$reduction, (by, before), count, out);
+            })*
         }
     )*};
 }
 
 reductions! {
-    cluster_reduce_add_u32 u32, Add;
-    cluster_reduce_add_s32 i32, Add;
-    cluster_reduce_add_u64 u64, Add;
-    cluster_reduce_min_u32 u32, Min;
-    cluster_reduce_min_s32 i32, Min;
-    cluster_reduce_max_u32 u32, Max;
-    cluster_reduce_max_s32 i32, Max;
-    cluster_reduce_inc_u32 u32, Inc;
-    cluster_reduce_dec_u32 u32, Dec;
-    cluster_reduce_and_b32 u32, And;
-    cluster_reduce_or_b32 u32, Or;
-    cluster_reduce_xor_b32 u32, Xor;
+    cluster_reduce_u32 u32: Add Min Max Inc Dec And Or Xor;
+    cluster_reduce_s32 i32: Add Min Max;
+    cluster_reduce_u64 u64: Add;
 }
 
 /// `red.async.add.s64`: each lane adds to an element of the next block, which writes it out.

@@ -1,5 +1,6 @@
 //! `red`: atomic reductions of elements in global and in shared memory.
 
+use crate::Operation;
 use ptx_matrix::copy::reduction::{self, AtomicReduction};
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
@@ -55,16 +56,19 @@ fn reduce_shared<T: Element, R: AtomicReduction<T> + LaneCapture>(
 
 /// Makes the kernels: names for global and for shared memory, elements, reductions, and GPUs.
 macro_rules! reductions {
-    ($($name:ident $shared:ident $element:ty, $reduction:ident $target:literal;)*) => {$(
+    ($($name:ident $shared:ident $element:ty: $($reduction:ident)*, $target:literal;)*) => {$(
         /// Reduces elements of the output, from `to` on, by those of the source.
         #[kernel(threads = 32, target = $target)]
         pub fn $name(
             block: &Block,
+            operation: u32,
             source: Global<$element>,
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, reduction::$reduction, source, to, out);
+            $(if operation == Operation::$reduction as u32 {
+                reduce(block, reduction::$reduction, source, to, out);
+            })*
         }
 
         /// The same in shared memory.
@@ -72,39 +76,27 @@ macro_rules! reductions {
         pub fn $shared(
             block: &Block,
             #[shared] tile: SharedTile<$element, 8, 32>,
+            operation: u32,
             source: Global<$element>,
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce_shared(block, tile, reduction::$reduction, (source, to), out);
+            $(if operation == Operation::$reduction as u32 {
+                reduce_shared(block, tile, reduction::$reduction, (source, to), out);
+            })*
         }
     )*};
 }
 
 reductions! {
-    red_add_u32 red_shared_add_u32 u32, Add "sm_75";
-    red_add_s32 red_shared_add_s32 i32, Add "sm_75";
-    red_add_u64 red_shared_add_u64 u64, Add "sm_75";
-    red_add_f32 red_shared_add_f32 f32, Add "sm_75";
-    red_add_f64 red_shared_add_f64 f64, Add "sm_75";
-    red_add_f16 red_shared_add_f16 f16, Add "sm_75";
-    red_add_bf16 red_shared_add_bf16 bf16, Add "sm_90";
-    red_min_u32 red_shared_min_u32 u32, Min "sm_75";
-    red_min_s32 red_shared_min_s32 i32, Min "sm_75";
-    red_min_u64 red_shared_min_u64 u64, Min "sm_75";
-    red_min_s64 red_shared_min_s64 i64, Min "sm_75";
-    red_max_u32 red_shared_max_u32 u32, Max "sm_75";
-    red_max_s32 red_shared_max_s32 i32, Max "sm_75";
-    red_max_u64 red_shared_max_u64 u64, Max "sm_75";
-    red_max_s64 red_shared_max_s64 i64, Max "sm_75";
-    red_inc_u32 red_shared_inc_u32 u32, Inc "sm_75";
-    red_dec_u32 red_shared_dec_u32 u32, Dec "sm_75";
-    red_and_b32 red_shared_and_b32 u32, And "sm_75";
-    red_and_b64 red_shared_and_b64 u64, And "sm_75";
-    red_or_b32 red_shared_or_b32 u32, Or "sm_75";
-    red_or_b64 red_shared_or_b64 u64, Or "sm_75";
-    red_xor_b32 red_shared_xor_b32 u32, Xor "sm_75";
-    red_xor_b64 red_shared_xor_b64 u64, Xor "sm_75";
+    red_u32 red_shared_u32 u32: Add Min Max Inc Dec And Or Xor, "sm_75";
+    red_s32 red_shared_s32 i32: Add Min Max, "sm_75";
+    red_u64 red_shared_u64 u64: Add Min Max And Or Xor, "sm_75";
+    red_s64 red_shared_s64 i64: Min Max, "sm_75";
+    red_f16 red_shared_f16 f16: Add, "sm_75";
+    red_bf16 red_shared_bf16 bf16: Add, "sm_90";
+    red_f32 red_shared_f32 f32: Add, "sm_75";
+    red_f64 red_shared_f64 f64: Add, "sm_75";
 }
 
 /// Elements that all blocks reduce.

@@ -1,5 +1,6 @@
 //! Bulk copies: a tile between arbitrary addresses, a matrix through a pipeline, and reductions.
 
+use crate::Operation;
 use ptx_matrix::copy::{CachePolicy, reduction};
 use ptx_matrix::prelude::*;
 
@@ -120,68 +121,36 @@ fn reduce<T: Element, R: reduction::Reduction<T> + LaneCapture>(
     });
 }
 
-/// Makes the kernels: names without and with a policy, elements, and reductions.
+/// Makes the kernels: names, elements, and reductions.
 macro_rules! reductions {
-    ($($name:ident $cached:ident $element:ty, $reduction:ident;)*) => {$(
-        /// Reduces elements of the output, from `to` on, by those of the source.
+    ($($name:ident $element:ty: $($reduction:ident)*;)*) => {$(
+        /// Reduces elements of the output, from `to` on, by those of the source, with a cache
+        /// policy if `has_policy` is not zero.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,
             #[shared] tile: SharedTile<$element, 8, 32>,
+            operation: u32,
+            has_policy: u32,
             source: Global<$element>,
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, tile, (reduction::$reduction, None), source, to, out);
-        }
-
-        /// The same, with a cache policy.
-        #[kernel(threads = 32, target = "sm_90")]
-        pub fn $cached(
-            block: &Block,
-            #[shared] tile: SharedTile<$element, 8, 32>,
-            source: Global<$element>,
-            to: u32,
-            out: GlobalMut<$element>,
-        ) {
-            reduce(
-                block,
-                tile,
-                (reduction::$reduction, Some(CachePolicy::evict_first())),
-                source,
-                to,
-                out,
-            );
+            let policy = (has_policy != 0).then(CachePolicy::evict_first);
+            $(if operation == Operation::$reduction as u32 {
+                reduce(block, tile, (reduction::$reduction, policy), source, to, out);
+            })*
         }
     )*};
 }
 
 reductions! {
-    bulk_add_u32 bulk_add_u32_cached u32, Add;
-    bulk_add_s32 bulk_add_s32_cached i32, Add;
-    bulk_add_u64 bulk_add_u64_cached u64, Add;
-    bulk_add_f16 bulk_add_f16_cached f16, Add;
-    bulk_add_bf16 bulk_add_bf16_cached bf16, Add;
-    bulk_add_f32 bulk_add_f32_cached f32, Add;
-    bulk_add_f64 bulk_add_f64_cached f64, Add;
-    bulk_min_u32 bulk_min_u32_cached u32, Min;
-    bulk_min_s32 bulk_min_s32_cached i32, Min;
-    bulk_min_u64 bulk_min_u64_cached u64, Min;
-    bulk_min_s64 bulk_min_s64_cached i64, Min;
-    bulk_min_f16 bulk_min_f16_cached f16, Min;
-    bulk_min_bf16 bulk_min_bf16_cached bf16, Min;
-    bulk_max_u32 bulk_max_u32_cached u32, Max;
-    bulk_max_s32 bulk_max_s32_cached i32, Max;
-    bulk_max_u64 bulk_max_u64_cached u64, Max;
-    bulk_max_s64 bulk_max_s64_cached i64, Max;
-    bulk_max_f16 bulk_max_f16_cached f16, Max;
-    bulk_max_bf16 bulk_max_bf16_cached bf16, Max;
-    bulk_inc_u32 bulk_inc_u32_cached u32, Inc;
-    bulk_dec_u32 bulk_dec_u32_cached u32, Dec;
-    bulk_and_b32 bulk_and_b32_cached u32, And;
-    bulk_and_b64 bulk_and_b64_cached u64, And;
-    bulk_or_b32 bulk_or_b32_cached u32, Or;
-    bulk_or_b64 bulk_or_b64_cached u64, Or;
-    bulk_xor_b32 bulk_xor_b32_cached u32, Xor;
-    bulk_xor_b64 bulk_xor_b64_cached u64, Xor;
+    bulk_u32 u32: Add Min Max Inc Dec And Or Xor;
+    bulk_s32 i32: Add Min Max;
+    bulk_u64 u64: Add Min Max And Or Xor;
+    bulk_s64 i64: Min Max;
+    bulk_f16 f16: Add Min Max;
+    bulk_bf16 bf16: Add Min Max;
+    bulk_f32 f32: Add;
+    bulk_f64 f64: Add;
 }

@@ -140,7 +140,7 @@ pub fn cached_parts(
 macro_rules! reductions {
     ($($name:ident $tile:ty, $rank:literal ($($mode:ty)?) ($($offsets:expr)?);)*) => {$(
         /// Reduces the box at these coordinates by the source. The reduction is an index into
-        /// `im2col::REDUCTIONS`.
+        /// [`REDUCTIONS`](crate::REDUCTIONS).
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,

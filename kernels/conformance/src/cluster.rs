@@ -1,6 +1,7 @@
 //! Clusters: ranks and coordinates, distributed shared memory (DSMEM), remote barriers, and
 //! multicast copies.
 
+use crate::Operation;
 use crate::barriers::HINT;
 use ptx_matrix::copy::{CachePolicy, TmaCoord, reduction};
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
@@ -364,13 +365,12 @@ pub const REDUCED: usize = 8 * 32;
 #[inline]
 fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
     block: &ClusterBlock<4>,
-    ((own, reduced), full): ((SharedTile<T, 8, 32>, SharedTile<T, 8, 32>), BarrierMemory),
+    ((own, reduced), full): ((SharedTile<T, 8, 32>, SharedTile<T, 8, 32>), Barrier),
     reduction: R,
     (by, before): (Global<T>, Global<T>),
     count: u32,
     out: GlobalMut<T>,
 ) {
-    let full = full.init(block, 1);
     let (warp, cluster, first) =
         (block.warp(), block.cluster(), block.index().x as usize * REDUCED);
     own.fill(warp, |row, col| by.get(first + row * 32 + col));
@@ -394,39 +394,34 @@ fn reduce<T: Element, R: reduction::SharedReduction<T> + LaneCapture>(
 
 /// Makes reduction kernels, from names, elements and reductions.
 macro_rules! reductions {
-    ($($name:ident $element:ty, $reduction:ident;)*) => {$(
+    ($($name:ident $element:ty: $($reduction:ident)*;)*) => {$(
         /// The `count` blocks before each of four blocks reduce into its tile. It writes the tile
         /// out.
         #[kernel(threads = 32, cluster = 4, target = "sm_90")]
         pub fn $name(
             block: &ClusterBlock<4>,
-            #[shared] memory: (
+            #[shared] (tiles, full): (
                 (SharedTile<$element, 8, 32>, SharedTile<$element, 8, 32>),
                 BarrierMemory,
             ),
+            operation: u32,
             by: Global<$element>,
             before: Global<$element>,
             count: u32,
             out: GlobalMut<$element>,
         ) {
-            reduce(block, memory, reduction::$reduction, (by, before), count, out);
+            let full = full.init(block, 1);
+            $(if operation == Operation::$reduction as u32 {
+                reduce(block, (tiles, full), reduction::$reduction, (by, before), count, out);
+            })*
         }
     )*};
 }
 
 reductions! {
-    cluster_add_u32 u32, Add;
-    cluster_add_s32 i32, Add;
-    cluster_add_u64 u64, Add;
-    cluster_min_u32 u32, Min;
-    cluster_min_s32 i32, Min;
-    cluster_max_u32 u32, Max;
-    cluster_max_s32 i32, Max;
-    cluster_inc_u32 u32, Inc;
-    cluster_dec_u32 u32, Dec;
-    cluster_and_b32 u32, And;
-    cluster_or_b32 u32, Or;
-    cluster_xor_b32 u32, Xor;
+    cluster_bulk_u32 u32: Add Min Max Inc Dec And Or Xor;
+    cluster_bulk_s32 i32: Add Min Max;
+    cluster_bulk_u64 u64: Add;
 }
 
 /// The block of rank 1 multicasts a tile to itself and to rank 2, or to all blocks if `all` is not

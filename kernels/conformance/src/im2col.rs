@@ -120,14 +120,11 @@ copies! {
     im2col_5d im2col_multicast_5d 5 3 Of32;
 }
 
-/// The reductions, by the index that a kernel gets.
-pub const REDUCTIONS: [&str; 8] = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];
-
 /// Makes reduction kernels, from names and ranks.
 macro_rules! reductions {
     ($($name:ident $rank:literal;)*) => {$(
         /// Reduces the pixels from these coordinates on by the source's elements. The reduction is
-        /// an index into `REDUCTIONS`.
+        /// an index into [`REDUCTIONS`](crate::REDUCTIONS).
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,

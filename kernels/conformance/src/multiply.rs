@@ -1,53 +1,68 @@
-//! `mma.sync`: one kernel per form, with the form's name. It computes D = A x B + C on row-major
-//! matrices in global memory, contiguous for each block. The kernels are made from the tables in
-//! `src/isa/`.
+//! `mma.sync`: one kernel per line of the tables in `src/isa/`, with the name of the line's first
+//! form. It computes D = A x B + C on row-major matrices in global memory, contiguous for each
+//! block. The forms of a line differ only in the element types of A and B, of which a kernel takes
+//! the bits; its parameter `form` is the number of the form in the line.
 
+use ptx_matrix::element::Width;
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::{
     Fragment, FragmentShape, RoleA, RoleB, RoleC, ScaleA, ScaleB, ScaledKind, Selected, Shape,
 };
-use ptx_matrix::mma::{MmaForm, MmaScaled, Select};
+use ptx_matrix::mma::{Mma, MmaScaled, Select};
 use ptx_matrix::prelude::*;
-use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::{
     mma_element, mma_forms, mma_kind, mma_named, mma_scaled_forms, mma_scaled_named, mma_shape,
 };
 
-/// The body of a kernel. (A shared function, so that the compiler checks it once.)
+/// The bits of an element, as in memory.
+pub type Bits<T> = <<T as Element>::Width as Width>::Bits;
+
+/// Loads the block's operands.
 #[inline]
-fn multiply<S, A: Element, B: Element, C: Element, D: Element, Q>(
+#[allow(clippy::type_complexity, reason = "what the instruction takes")]
+fn load<S, A: Element, B: Element, C: Element>(
     block: &Block<'_>,
-    a: Global<'_, A>,
-    b: Global<'_, B>,
+    a: Global<'_, Bits<A>>,
+    b: Global<'_, Bits<B>>,
     c: Global<'_, C>,
-    d: GlobalMut<'_, D>,
-) where
+) -> (FragmentA<S, A>, FragmentB<S, B>, Accumulator<S, C>)
+where
     S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width>,
-    S: FragmentShape<RoleC, C::Width> + FragmentShape<RoleC, D::Width>,
-    Mma<S, A, B, C, Q>: MmaForm<
-            A = FragmentA<S, A>,
-            B = FragmentB<S, B>,
-            C = Accumulator<S, C>,
-            D = Accumulator<S, D>,
-        >,
-    BuildTarget: Supports<<Mma<S, A, B, C, Q> as MmaForm>::Needs>,
+    S: FragmentShape<RoleC, C::Width>,
 {
     let (warp, index) = (block.warp(), block.index().x as usize);
     let (m, n) = (FragmentA::<S, A>::ROWS, FragmentB::<S, B>::COLS);
-    let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * m + row) * S::K + k));
-    let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * n + col));
-    let c = Accumulator::<S, C>::from_fn(warp, |row, col| c.get((index * m + row) * S::N + col));
-    let acc = Mma::<S, A, B, C, Q>::multiply(warp, &a, &b, &c);
-    acc.for_each(warp, |row, col, value| d.set((index * m + row) * S::N + col, value));
+    let element_a = |row, k| A::from_bits(a.get((index * m + row) * S::K + k));
+    let element_b = |k, col| B::from_bits(b.get((index * S::K + k) * n + col));
+    (
+        FragmentA::from_fn(warp, element_a),
+        FragmentB::from_fn(warp, element_b),
+        Accumulator::from_fn(warp, |row, col| c.get((index * m + row) * S::N + col)),
+    )
+}
+
+/// Stores a result, after the given number of others.
+#[inline]
+pub(crate) fn store<S: Shape + FragmentShape<RoleC, D::Width>, D: Element>(
+    block: &Block<'_>,
+    result: &Accumulator<S, D>,
+    d: GlobalMut<'_, D>,
+    before: usize,
+) {
+    let first = before * Accumulator::<S, D>::ROWS;
+    result.for_each(block.warp(), |row, col, value| d.set((first + row) * S::N + col, value));
 }
 
 macro_rules! kernels {
-    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ($($shape:ident $la:ident $lb:ident $q:ident $d:ident
+        [($a:ident $b:ident) $(($more_a:ident $more_b:ident))*] $c:ident
+        $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$(
         mma_named! { $q $shape $la $lb $d $a $b $c => kernels ($needs
-            [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c]
-            [ptx::$d] [ptx::$q]) }
-    )*)*};
+            [mma_shape!($shape $la $lb $a)] [ptx::$c] [ptx::$d] [ptx::$q]
+            [mma_element!($q $a)] [mma_element!($q $b)]
+            ([mma_element!($q $a)] [mma_element!($q $b)])
+            $(([mma_element!($q $more_a)] [mma_element!($q $more_b)]))*) }
+    )*};
     (@named $kernel:ident (sm_75 $($types:tt)*)) => {
         kernels! { @kernel "sm_75" $kernel $($types)* }
     };
@@ -66,16 +81,27 @@ macro_rules! kernels {
     (@named $kernel:ident (blackwell_120 $($types:tt)*)) => {
         kernels! { @kernel "sm_120a" $kernel $($types)* }
     };
-    (@kernel $target:literal $kernel:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty] [$d:ty] [$q:ty]) => {
+    (@kernel $target:literal $kernel:ident [$s:ty] [$c:ty] [$d:ty] [$q:ty]
+        [$first_a:ty] [$first_b:ty] $(([$a:ty] [$b:ty]))*) => {
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
-            a: Global<$a>,
-            b: Global<$b>,
+            form: u32,
+            a: Global<Bits<$first_a>>,
+            b: Global<Bits<$first_b>>,
             c: Global<$c>,
             d: GlobalMut<$d>,
         ) {
-            multiply::<$s, $a, $b, $c, $d, $q>(block, a, b, c, d);
+            let (a, b, c) = load::<$s, $first_a, $first_b, $c>(block, a, b, c);
+            let (mut forms, mut result) = (0.., None);
+            $(if forms.next() == Some(form) {
+                let a = Fragment::from_registers(a.registers());
+                let b = Fragment::from_registers(b.registers());
+                result = Some(Mma::<$s, $a, $b, $c, $q>::multiply(block.warp(), &a, &b, &c));
+            })*
+            if let Some(result) = result {
+                store(block, &result, d, block.index().x as usize);
+            }
         }
     };
 }
@@ -106,55 +132,40 @@ pub(crate) fn load_scales<S: Shape, K: ScaledKind>(
     )
 }
 
-/// The body of a kernel with block scaling, which multiplies by this instruction.
-#[inline]
-fn multiply_scaled<S, A: Element, B: Element, K: ScaledKind>(
-    block: &Block<'_>,
-    (a, scales_a): (Global<'_, A>, Global<'_, K::Scale>),
-    (b, scales_b): (Global<'_, B>, Global<'_, K::Scale>),
-    c: Global<'_, f32>,
-    d: GlobalMut<'_, f32>,
-    accumulate: impl Fn(
-        Warp<'_>,
-        &mut Accumulator<S, f32>,
-        (&FragmentA<S, A>, &ScaleA<K>),
-        (&FragmentB<S, B>, &ScaleB<K>),
-    ),
-) where
-    S: Shape + FragmentShape<RoleA, A::Width> + FragmentShape<RoleB, B::Width>,
-    S: FragmentShape<RoleC, <f32 as Element>::Width>,
-{
-    let (warp, index) = (block.warp(), block.index().x as usize);
-    let a = FragmentA::<S, A>::from_fn(warp, |row, k| a.get((index * S::M + row) * S::K + k));
-    let b = FragmentB::<S, B>::from_fn(warp, |k, col| b.get((index * S::K + k) * S::N + col));
-    let at = |row: usize, col: usize| (index * S::M + row) * S::N + col;
-    let mut acc = Accumulator::<S, f32>::from_fn(warp, |row, col| c.get(at(row, col)));
-    let (scales_a, scales_b) = load_scales::<S, K>(block, scales_a, scales_b);
-    accumulate(warp, &mut acc, (&a, &scales_a), (&b, &scales_b));
-    acc.for_each(warp, |row, col, value| d.set(at(row, col), value));
-}
-
 macro_rules! scaled_kernels {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
-        $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident
+        [($a:ident $b:ident) $(($more_a:ident $more_b:ident))*] $needs:ident
+        $version:literal;)*) => {$(
         mma_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
-            [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [ptx::$shape] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [mma_element!($kind $a)] [mma_element!($kind $b)]
+            ([mma_element!($kind $a)] [mma_element!($kind $b)])
+            $(([mma_element!($kind $more_a)] [mma_element!($kind $more_b)]))*
         ) }
-    )*)*};
-    (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
+    )*};
+    (@named $kernel:ident ([$s:ty] [$kind:ty] [$scale:ty] [$first_a:ty] [$first_b:ty]
+        $(([$a:ty] [$b:ty]))*)) => {
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
-            a: Global<$a>,
-            b: Global<$b>,
+            form: u32,
+            a: Global<Bits<$first_a>>,
+            b: Global<Bits<$first_b>>,
             c: Global<f32>,
             scales_a: Global<$scale>,
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            type Form = MmaScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
-            multiply_scaled(block, (a, scales_a), (b, scales_b), c, d, Form::accumulate);
+            let (a, b, mut acc) = load::<$s, $first_a, $first_b, f32>(block, a, b, c);
+            let (scales_a, scales_b) = load_scales::<$s, $kind>(block, scales_a, scales_b);
+            let mut forms = 0..;
+            $(if forms.next() == Some(form) {
+                type Form = MmaScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
+                let a = Fragment::from_registers(a.registers());
+                let b = Fragment::from_registers(b.registers());
+                Form::accumulate(block.warp(), &mut acc, (&a, &scales_a), (&b, &scales_b));
+            })*
+            store(block, &acc, d, block.index().x as usize);
         }
     };
 }

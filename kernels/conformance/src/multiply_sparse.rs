@@ -1,17 +1,14 @@
-//! `mma.sp`: one kernel per form, with the form's name, on row-major matrices in global memory.
-//! Each block executes one multiplication. The kernels are made from the tables in `src/isa/`.
+//! `mma.sp`: one kernel per line of the tables in `src/isa/`, as for `mma.sync`, with the name of
+//! the line's first form. Each block executes one multiplication of the form number `form` of the
+//! line.
 
-use crate::multiply::load_scales;
+use crate::multiply::{Bits, load_scales, store};
 use ptx_matrix::forms::ptx;
 use ptx_matrix::fragment::{
-    FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, ScaleA, ScaleB, ScaledKind, Shape,
-    SparseWidth,
+    Fragment, FragmentShape, FragmentSparseA, RoleB, RoleC, RoleSparseA, Shape, SparseWidth,
 };
-use ptx_matrix::mma::{
-    Among, Metadata, MmaSparse, MmaSparseForm, MmaSparseScaled, Select, Selector,
-};
+use ptx_matrix::mma::{Metadata, MmaSparse, MmaSparseScaled, Select};
 use ptx_matrix::prelude::*;
-use ptx_matrix::target::{BuildTarget, Supports};
 use ptx_matrix::{
     mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
     mma_sparse_scaled_forms, mma_sparse_scaled_named,
@@ -22,7 +19,9 @@ use ptx_matrix::{
 #[allow(clippy::type_complexity, reason = "what the instruction takes")]
 fn load<S, A: Element<Width: SparseWidth>, B: Element, C: Element>(
     block: &Block<'_>,
-    (a, metadata, b, c): (Global<'_, A>, Global<'_, u32>, Global<'_, B>, Global<'_, C>),
+    (a, metadata): (Global<'_, Bits<A>>, Global<'_, u32>),
+    b: Global<'_, Bits<B>>,
+    c: Global<'_, C>,
 ) -> (FragmentSparseA<S, A>, Metadata<A::Width>, FragmentB<S, B>, Accumulator<S, C>)
 where
     S: Shape
@@ -31,61 +30,26 @@ where
         + FragmentShape<RoleC, C::Width>,
 {
     let (warp, which, half) = (block.warp(), block.index().x as usize, S::K / 2);
+    let element_a = |row, col| A::from_bits(a.get((which * S::M + row) * half + col));
+    let element_b = |k, col| B::from_bits(b.get((which * S::K + k) * S::N + col));
     (
-        FragmentSparseA::from_fn(warp, |row, col| a.get((which * S::M + row) * half + col)),
+        FragmentSparseA::from_fn(warp, element_a),
         Metadata::load(warp, metadata, which),
-        FragmentB::from_fn(warp, |k, col| b.get((which * S::K + k) * S::N + col)),
+        FragmentB::from_fn(warp, element_b),
         Accumulator::from_fn(warp, |row, col| c.get((which * S::M + row) * S::N + col)),
     )
 }
 
-/// Multiplies with one selector, and stores the result after the given number of others.
-#[inline]
-#[allow(clippy::type_complexity, reason = "what the instruction takes")]
-fn multiply<S, A: Element<Width: SparseWidth>, B: Element, C: Element, Q, O, const SELECTOR: u32>(
-    block: &Block<'_>,
-    (a, metadata, b, c): &(
-        FragmentSparseA<S, A>,
-        Metadata<A::Width>,
-        FragmentB<S, B>,
-        Accumulator<S, C>,
-    ),
-    d: GlobalMut<'_, C>,
-    before: usize,
-) where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, C::Width>,
-    MmaSparse<S, A, B, C, Q, O>:
-        MmaSparseForm<A = FragmentSparseA<S, A>, B = FragmentB<S, B>, C = Accumulator<S, C>>,
-    Selector<SELECTOR>: Among<<MmaSparse<S, A, B, C, Q, O> as MmaSparseForm>::Selectors>,
-    BuildTarget: Supports<<MmaSparse<S, A, B, C, Q, O> as MmaSparseForm>::Needs>,
-{
-    let mut acc = *c;
-    MmaSparse::<S, A, B, C, Q, O>::accumulate::<SELECTOR>(block.warp(), &mut acc, a, b, metadata);
-    store(block, &acc, d, before);
-}
-
-/// Stores a result, after the given number of others.
-#[inline]
-fn store<S: Shape + FragmentShape<RoleC, C::Width>, C: Element>(
-    block: &Block<'_>,
-    result: &Accumulator<S, C>,
-    d: GlobalMut<'_, C>,
-    before: usize,
-) {
-    result
-        .for_each(block.warp(), |row, col, value| d.set((before * S::M + row) * S::N + col, value));
-}
-
 macro_rules! kernels {
-    ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
+    ([$order:ident] $($shape:ident $q:ident $d:ident
+        [($a:ident $b:ident) $(($more_a:ident $more_b:ident))*] $c:ident
+        $registers:tt $selectors:tt $needs:ident $version:literal $nature:ident;)*) => {$(
         mma_sparse_named! { $order $q $shape $d $a $b $c => kernels ($needs $selectors
-            [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)] [ptx::$c] [ptx::$q]
-            [ptx::$order]) }
-    )*)*};
+            [ptx::$shape] [ptx::$c] [ptx::$q] [ptx::$order]
+            [mma_element!($q $a)] [mma_element!($q $b)]
+            ([mma_element!($q $a)] [mma_element!($q $b)])
+            $(([mma_element!($q $more_a)] [mma_element!($q $more_b)]))*) }
+    )*};
     (@named $kernel:ident (sm_80 $($form:tt)*)) => {
         kernels! { @selectors "sm_80" $kernel $($form)* }
     };
@@ -107,83 +71,86 @@ macro_rules! kernels {
     (@selectors $target:literal $kernel:ident 4 $($types:tt)*) => {
         kernels! { @kernel $target $kernel [0 1 2 3] $($types)* }
     };
-    (@kernel $target:literal $kernel:ident [$($selector:literal)*] [$s:ty] [$a:ty] [$b:ty] [$c:ty]
-        [$q:ty] [$order:ty]) => {
+    (@kernel $target:literal $kernel:ident $selectors:tt [$s:ty] [$c:ty] [$q:ty] [$order:ty]
+        [$first_a:ty] [$first_b:ty] $(([$a:ty] [$b:ty]))*) => {
         /// A has half the columns; D is A x B + C, once for each selector.
         #[kernel(threads = 32, target = $target)]
         pub fn $kernel(
             block: &Block,
-            a: Global<$a>,
+            form: u32,
+            a: Global<Bits<$first_a>>,
             metadata: Global<u32>,
-            b: Global<$b>,
+            b: Global<Bits<$first_b>>,
             c: Global<$c>,
             d: GlobalMut<$c>,
         ) {
-            const SELECTORS: usize = [$($selector),*].len();
-            let operands = load::<$s, $a, $b, $c>(block, (a, metadata, b, c));
-            let first = block.index().x as usize * SELECTORS;
-            $(
-                multiply::<$s, $a, $b, $c, $q, $order, $selector>(
-                    block, &operands, d, first + $selector,
-                );
-            )*
+            let (a, metadata, b, c) =
+                load::<$s, $first_a, $first_b, $c>(block, (a, metadata), b, c);
+            let (mut forms, mut results) = (0.., None);
+            $(if forms.next() == Some(form) {
+                type Form = MmaSparse<$s, $a, $b, $c, $q, $order>;
+                let a = Fragment::from_registers(a.registers());
+                let b = Fragment::from_registers(b.registers());
+                results = Some(kernels! { @results $selectors block (c, a, b, metadata) });
+            })*
+            if let Some(results) = results {
+                let first = block.index().x as usize * results.len();
+                for (selector, result) in results.iter().enumerate() {
+                    store(block, result, d, first + selector);
+                }
+            }
         }
+    };
+    (@results [$($selector:literal)*] $block:ident
+        ($c:ident, $a:ident, $b:ident, $metadata:ident)) => {
+        [$({
+            let mut acc = $c;
+            Form::accumulate::<$selector>($block.warp(), &mut acc, &$a, &$b, &$metadata);
+            acc
+        }),*]
     };
 }
 mma_sparse_forms!(kernels any);
 mma_sparse_forms!(kernels ordered);
 mma_sparse_ordered_forms!(kernels ordered);
 
-/// The body of a kernel with block scaling, which multiplies by this instruction.
-#[inline]
-#[allow(clippy::type_complexity, reason = "what the instruction takes")]
-fn multiply_scaled<S, A: Element<Width: SparseWidth>, B: Element, K: ScaledKind>(
-    block: &Block<'_>,
-    (a, metadata, scales_a): (Global<'_, A>, Global<'_, u32>, Global<'_, K::Scale>),
-    (b, scales_b): (Global<'_, B>, Global<'_, K::Scale>),
-    c: Global<'_, f32>,
-    d: GlobalMut<'_, f32>,
-    accumulate: impl Fn(
-        Warp<'_>,
-        &mut Accumulator<S, f32>,
-        (&FragmentSparseA<S, A>, &Metadata<A::Width>, &ScaleA<K>),
-        (&FragmentB<S, B>, &ScaleB<K>),
-    ),
-) where
-    S: Shape
-        + FragmentShape<RoleSparseA, A::Width>
-        + FragmentShape<RoleB, B::Width>
-        + FragmentShape<RoleC, <f32 as Element>::Width>,
-{
-    let (a, metadata, b, mut acc) = load::<S, A, B, f32>(block, (a, metadata, b, c));
-    let (scales_a, scales_b) = load_scales::<S, K>(block, scales_a, scales_b);
-    accumulate(block.warp(), &mut acc, (&a, &metadata, &scales_a), (&b, &scales_b));
-    store(block, &acc, d, block.index().x as usize);
-}
-
 macro_rules! scaled_kernels {
-    ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
-        $version:literal;)*) => {$($(
+    ($($shape:ident $kind:ident $vec:literal $scale:ident
+        [($a:ident $b:ident) $(($more_a:ident $more_b:ident))*] $needs:ident
+        $version:literal;)*) => {$(
         mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => scaled_kernels (
-            [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
-            [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [ptx::$shape] [mma_kind!($kind $vec $scale)] [ptx::$scale]
+            [mma_element!($kind $a)] [mma_element!($kind $b)]
+            ([mma_element!($kind $a)] [mma_element!($kind $b)])
+            $(([mma_element!($kind $more_a)] [mma_element!($kind $more_b)]))*
         ) }
-    )*)*};
-    (@named $kernel:ident ([$s:ty] [$a:ty] [$b:ty] [$kind:ty] [$scale:ty])) => {
+    )*};
+    (@named $kernel:ident ([$s:ty] [$kind:ty] [$scale:ty] [$first_a:ty] [$first_b:ty]
+        $(([$a:ty] [$b:ty]))*)) => {
         #[kernel(threads = 32, target = "sm_120a")]
         pub fn $kernel(
             block: &Block,
-            a: Global<$a>,
+            form: u32,
+            a: Global<Bits<$first_a>>,
             metadata: Global<u32>,
-            b: Global<$b>,
+            b: Global<Bits<$first_b>>,
             c: Global<f32>,
             scales_a: Global<$scale>,
             scales_b: Global<$scale>,
             d: GlobalMut<f32>,
         ) {
-            type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
-            let (a, b) = ((a, metadata, scales_a), (b, scales_b));
-            multiply_scaled(block, a, b, c, d, Form::accumulate);
+            let (a, metadata, b, mut acc) =
+                load::<$s, $first_a, $first_b, f32>(block, (a, metadata), b, c);
+            let (scales_a, scales_b) = load_scales::<$s, $kind>(block, scales_a, scales_b);
+            let mut forms = 0..;
+            $(if forms.next() == Some(form) {
+                type Form = MmaSparseScaled<$s, $a, $b, $kind, Select<0, 1>, Select<0, 1>>;
+                let a = Fragment::from_registers(a.registers());
+                let b = Fragment::from_registers(b.registers());
+                let (a, b) = ((&a, &metadata, &scales_a), (&b, &scales_b));
+                Form::accumulate(block.warp(), &mut acc, a, b);
+            })*
+            store(block, &acc, d, block.index().x as usize);
         }
     };
 }

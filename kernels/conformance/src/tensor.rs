@@ -1,5 +1,6 @@
 //! TMA copies of boxes, for each rank and swizzle: load, read, store.
 
+use crate::Operation;
 pub use crate::tensor_part::tensor_2d_from_row_3;
 use ptx_matrix::copy::{BoxTile, TmaCoord, reduction};
 use ptx_matrix::fragment::Order;
@@ -133,44 +134,35 @@ pub type Reduced<T> = SharedTile<T, 24, 8, Swizzle32>;
 /// As `Reduced`, of 64-bit elements.
 pub type Reduced64<T> = SharedTile<T, 24, 4, Swizzle32>;
 
-/// Makes reduction kernels, from names, reductions, tiles and ranks.
+/// Makes reduction kernels, from names, tiles, ranks and reductions.
 macro_rules! reductions {
-    ($($name:ident $reduction:ident $tile:ty, $rank:literal;)*) => {$(
+    ($($name:ident $tile:ty, $rank:literal: $($reduction:ident)*;)*) => {$(
         /// Reduces the box at these coordinates by the source's elements.
         #[kernel(threads = 32, target = "sm_90")]
         pub fn $name(
             block: &Block,
             #[shared] tile: $tile,
+            operation: u32,
             source: Global<<$tile as BoxTile>::Element>,
             at: Global<i32>,
             out: TensorMapMut<$tile, $rank>,
         ) {
-            reduce(block, tile, reduction::$reduction, source, at, out);
+            $(if operation == Operation::$reduction as u32 {
+                reduce(block, tile, reduction::$reduction, source, at, out);
+            })*
         }
     )*};
 }
 
 reductions! {
-    tensor_add_1d Add Line, 1;
-    tensor_add_2d Add Of32, 2;
-    tensor_add_3d Add Of32, 3;
-    tensor_add_4d Add Of32, 4;
-    tensor_add_5d Add Of32, 5;
-    tensor_add_f32 Add Reduced<f32>, 2;
-    tensor_min Min Reduced<i32>, 2;
-    tensor_max Max Reduced<i32>, 2;
-    tensor_inc Inc Of32, 2;
-    tensor_dec Dec Of32, 2;
-    tensor_and And Of32, 2;
-    tensor_or Or Of32, 2;
-    tensor_xor Xor Of32, 2;
-    tensor_add_u64 Add Reduced64<u64>, 2;
-    tensor_min_u64 Min Reduced64<u64>, 2;
-    tensor_max_u64 Max Reduced64<u64>, 2;
-    tensor_min_s64 Min Reduced64<i64>, 2;
-    tensor_max_s64 Max Reduced64<i64>, 2;
-    tensor_and_b64 And Reduced64<u64>, 2;
-    tensor_or_b64 Or Reduced64<u64>, 2;
-    tensor_xor_b64 Xor Reduced64<u64>, 2;
-    tensor_add_f64 Add Reduced64<f64>, 2;
+    tensor_reduce_1d Line, 1: Add;
+    tensor_reduce_2d Of32, 2: Add Inc Dec And Or Xor;
+    tensor_reduce_3d Of32, 3: Add;
+    tensor_reduce_4d Of32, 4: Add;
+    tensor_reduce_5d Of32, 5: Add;
+    tensor_reduce_s32 Reduced<i32>, 2: Min Max;
+    tensor_reduce_u64 Reduced64<u64>, 2: Add Min Max And Or Xor;
+    tensor_reduce_s64 Reduced64<i64>, 2: Min Max;
+    tensor_reduce_f32 Reduced<f32>, 2: Add;
+    tensor_reduce_f64 Reduced64<f64>, 2: Add;
 }

@@ -9,8 +9,8 @@ use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Im2colTensor, Tensor};
 use ptx_matrix::target::{OnlyArch, Requirement};
 use ptx_matrix_conformance_kernels::cached::{self as kernels, Copied, CopiedLine, PARTS};
-use ptx_matrix_conformance_kernels::im2col::{self, REDUCTIONS};
 use ptx_matrix_conformance_kernels::tensor::{self, Line};
+use ptx_matrix_conformance_kernels::{REDUCTIONS, im2col};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 

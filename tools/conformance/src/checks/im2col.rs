@@ -10,10 +10,9 @@ use ptx_matrix::element::bf16;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Im2colTensor, LaunchError};
 use ptx_matrix::target::{OnlyArch, Requirement};
+use ptx_matrix_conformance_kernels::REDUCTIONS;
 use ptx_matrix_conformance_kernels::convolution::Convolution;
-use ptx_matrix_conformance_kernels::im2col::{
-    self as kernels, Of32, Of64, Of128, Plain, REDUCTIONS,
-};
+use ptx_matrix_conformance_kernels::im2col::{self as kernels, Of32, Of64, Of128, Plain};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::iter::zip;

@@ -4,6 +4,7 @@ use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{Element, Kind, Rng, Scale};
 use crate::reference::{Operand, ScaledOperand};
 use crate::{Buffers, bytes, data, elements, reference};
+use bytemuck::Pod;
 use ptx_matrix::element::tf32;
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::fragment::{M16N8K8, Shape};
@@ -15,13 +16,15 @@ use ptx_matrix::{
     mma_element, mma_forms, mma_kind, mma_named, mma_ptx, mma_scaled_forms, mma_scaled_named,
     mma_scaled_ptx, mma_shape,
 };
-use ptx_matrix_conformance_kernels::multiply as kernels;
+use ptx_matrix_conformance_kernels::multiply::{self as kernels, Bits};
 use rand::RngExt;
 use std::borrow::Borrow;
 use std::ops::Range;
 
+/// Launches a number of blocks for the form of a number. The elements of A and B are bits.
 type Launch<D, A, B, C, R> = fn(
     &D,
+    u32,
     u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
@@ -31,6 +34,7 @@ type Launch<D, A, B, C, R> = fn(
 
 type LaunchScaled<D, A, B, S> = fn(
     &D,
+    u32,
     u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<B>,
@@ -53,52 +57,68 @@ macro_rules! arithmetic {
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
-            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$($(
-            mma_named! { $q $shape $la $lb $d $a $b $c =>
-                of_each_form ([$q $shape $la $lb $d $a $b $c] $needs
-                [mma_shape!($shape $la $lb $a)] [mma_element!($q $a)] [mma_element!($q $b)]
-                [ptx::$c] [arithmetic!($shape $a $q)]) }
-        )*)*};
-        (@named $kernel:ident ([$($ptx:tt)*] $needs:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
-            [$o:ty])) => {
-            for &kind in <$a>::KINDS {
-                checks.push(multiply::<D, $s, $a, $b, $c, $o>(
-                    gpu,
-                    mma_ptx!($($ptx)*),
-                    <ptx::$needs as Requirement>::NEEDS,
-                    kind,
-                    |d, blocks, a, b, c, out| {
-                        kernels::$kernel::launch(d, blocks, a, b, c, out)
-                    },
-                ));
-            }
+        ($($shape:ident $la:ident $lb:ident $q:ident $d:ident
+            [($a:ident $b:ident) $($more:tt)*] $c:ident
+            $width:ident $registers:tt $needs:ident $version:literal $nature:ident;)*) => {$(
+            mma_named! { $q $shape $la $lb $d $a $b $c => of_each_form (
+                [($a $b) $($more)*] $q $shape $la $lb $d $c $needs
+                [mma_shape!($shape $la $lb $a)] [arithmetic!($shape $a $q)]
+            ) }
+        )*};
+        (@named $kernel:ident ([$(($a:ident $b:ident))*] $q:ident $shape:ident $la:ident $lb:ident
+            $d:ident $c:ident $needs:ident [$s:ty] [$o:ty])) => {
+            let mut forms = 0..;
+            $(
+                let form = forms.next().expect("a number");
+                for &kind in <mma_element!($q $a)>::KINDS {
+                    checks.push(multiply::<
+                        D, $s, mma_element!($q $a), mma_element!($q $b), ptx::$c, _, $o,
+                    >(
+                        gpu,
+                        mma_ptx!($q $shape $la $lb $d $a $b $c),
+                        <ptx::$needs as Requirement>::NEEDS,
+                        kind,
+                        form,
+                        |d, blocks, form, a, b, c, out| {
+                            kernels::$kernel::launch(d, blocks, form, a, b, c, out)
+                        },
+                    ));
+                }
+            )*
         };
     }
     mma_forms!(of_each_form);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
-            $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident
+            [($a:ident $b:ident) $($more:tt)*] $needs:ident $version:literal;)*) => {$(
             mma_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
-                $vec [mma_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
-                [mma_kind!($kind $vec $scale)]
+                [($a $b) $($more)*] $shape $kind $vec $scale $needs
             ) }
-        )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
-            [$kind:ty])) => {
-            for &kind in <$a>::KINDS {
-                checks.push(multiply_scaled::<D, $s, $a, $b, $kind>(
-                    $ptx,
-                    $vec,
-                    <ptx::$needs as Requirement>::NEEDS,
-                    kind,
-                    |d, blocks, a, b, c, scales_a, scales_b, out| {
-                        kernels::$kernel::launch(d, blocks, a, b, c, scales_a, scales_b, out)
-                    },
-                ));
-            }
+        )*};
+        (@named $kernel:ident ([$(($a:ident $b:ident))*] $shape:ident $kind:ident $vec:literal
+            $scale:ident $needs:ident)) => {
+            let mut forms = 0..;
+            $(
+                let form = forms.next().expect("a number");
+                for &kind in <mma_element!($kind $a)>::KINDS {
+                    checks.push(multiply_scaled::<
+                        D, ptx::$shape, mma_element!($kind $a), mma_element!($kind $b),
+                        mma_kind!($kind $vec $scale),
+                    >(
+                        mma_scaled_ptx!($shape $kind $vec $scale $a $b),
+                        $vec,
+                        <ptx::$needs as Requirement>::NEEDS,
+                        kind,
+                        form,
+                        |d, blocks, form, a, b, c, scales_a, scales_b, out| {
+                            kernels::$kernel::launch(
+                                d, blocks, form, a, b, c, scales_a, scales_b, out,
+                            )
+                        },
+                    ));
+                }
+            )*
         };
     }
     mma_scaled_forms!(of_each_scaled_form);
@@ -121,28 +141,30 @@ struct Size {
 }
 
 /// Input: A, B and C, row by row. Forms with several multiplications have them concatenated.
-fn multiply<D, S, A, B, C, O>(
+fn multiply<D, S, A, B, C, R, O>(
     gpu: Arch,
     ptx: &str,
     needs: Needs,
     kind: Kind,
-    launch: Launch<D, A, B, C, <A as Operand<B, C, O>>::D>,
+    form: u32,
+    launch: Launch<D, Bits<A>, Bits<B>, C, R>,
 ) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
-    A: Operand<B, C, O> + MmaArithmetic<B, C, O, D = <A as Operand<B, C, O>>::D>,
-    B: Element,
+    A: Operand<B, C, O, D = R> + MmaArithmetic<B, C, O, D = R> + ptx_matrix::element::Element,
+    B: Element + ptx_matrix::element::Element,
     C: Element,
+    R: Element,
 {
     let size = Size { m: S::M, n: S::N, k: S::K, count: S::COUNT };
     Check {
         name: format!("{ptx}, {}", kind.name()),
         needs,
         rounds: rounds(needs),
-        element: size_of::<<A as Operand<B, C, O>>::D>(),
+        element: size_of::<R>(),
         inputs: inputs::<A, B, C>(size, kind),
-        run: run::<D, A, B, C, <A as Operand<B, C, O>>::D>(size, launch),
+        run: run::<D, Bits<A>, Bits<B>, C, R>(size, form, launch),
         reference: reference::<A, B, C, O>(gpu, size, kind),
         labels: None,
         arithmetic: Some(arithmetic::<A, B, C, O>(gpu, size)),
@@ -162,8 +184,9 @@ fn inputs<A: Element, B: Element, C: Element>(Size { m, n, k, count }: Size, kin
     })
 }
 
-fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
+fn run<D: Device + 'static, A: Pod, B: Pod, C: Element, R: Element>(
     Size { m, n, k, count }: Size,
+    form: u32,
     launch: Launch<D, A, B, C, R>,
 ) -> RunOn<D> {
     Box::new(move |device, inputs| {
@@ -171,7 +194,7 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element, R: Element>(
         let c = upload::<D, C>(device, &inputs[2])?;
         let blocks = inputs[0].len() / (count * m * k * size_of::<A>());
         with_output(device, blocks * count * m * n, |out| {
-            launch(device, blocks as u32, a.borrow(), b.borrow(), c.borrow(), out)
+            launch(device, blocks as u32, form, a.borrow(), b.borrow(), c.borrow(), out)
         })
     })
 }
@@ -239,13 +262,14 @@ fn multiply_scaled<D, S, A, B, K>(
     scales: usize,
     needs: Needs,
     kind: Kind,
-    launch: LaunchScaled<D, A, B, A::Scale>,
+    form: u32,
+    launch: LaunchScaled<D, Bits<A>, Bits<B>, A::Scale>,
 ) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
-    A: Element + ScaledOperand<B, K, Scale: Scale>,
-    B: Element + data::Float,
+    A: Element + ScaledOperand<B, K, Scale: Scale> + ptx_matrix::element::Element,
+    B: Element + data::Float + ptx_matrix::element::Element,
 {
     let size = Scaled { m: S::M, n: S::N, k: S::K, scales };
     Check {
@@ -254,7 +278,7 @@ where
         rounds: rounds(needs),
         element: size_of::<f32>(),
         inputs: scaled_inputs::<A, B, A::Scale>(size, kind),
-        run: run_scaled::<D, A, B, A::Scale>(size, launch),
+        run: run_scaled::<D, Bits<A>, Bits<B>, A::Scale>(size, form, launch),
         reference: scaled_reference::<A, B, K>(size, kind),
         arithmetic: None,
         labels: None,
@@ -284,8 +308,9 @@ fn scaled_inputs<A: Element, B: Element, S: Scale>(
     })
 }
 
-fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
+fn run_scaled<D: Device + 'static, A: Pod, B: Pod, S: Scale>(
     Scaled { m, n, k, .. }: Scaled,
+    form: u32,
     launch: LaunchScaled<D, A, B, S>,
 ) -> RunOn<D> {
     Box::new(move |device, inputs| {
@@ -297,7 +322,7 @@ fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
         with_output(device, blocks * m * n, |out| {
             let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
             let (a, b, c) = (a.borrow(), b.borrow(), c.borrow());
-            launch(device, blocks as u32, a, b, c, scales_a, scales_b, out)
+            launch(device, blocks as u32, form, a, b, c, scales_a, scales_b, out)
         })
     })
 }
@@ -326,14 +351,15 @@ where
 fn whole_registers<D: Device + 'static>(gpu: Arch) -> impl Iterator<Item = Check<D>> {
     type Form = Mma<M16N8K8, tf32, tf32, f32>;
     tf32::KINDS.iter().map(move |&kind| {
-        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, Plain>(
+        let of_tf32 = multiply::<D, M16N8K8, tf32, tf32, f32, f32, Plain>(
             gpu,
             Form::PTX,
             AtLeast::<80>::NEEDS,
             kind,
-            |d, blocks, a, b, c, out| {
+            0,
+            |d, blocks, form, a, b, c, out| {
                 kernels::mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32::launch(
-                    d, blocks, a, b, c, out,
+                    d, blocks, form, a, b, c, out,
                 )
             },
         );

@@ -4,6 +4,7 @@ use super::{Check, Inputs, Reference, RunOn, upload, with_output};
 use crate::data::{self, Element, Kind, Rng, Scale};
 use crate::reference::{self, Dot, Granularity, Operand, ScaledOperand};
 use crate::{Buffers, bytes, elements};
+use bytemuck::Pod;
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::{Needs, ptx};
 use ptx_matrix::fragment::Shape;
@@ -15,13 +16,16 @@ use ptx_matrix::{
     mma_element, mma_kind, mma_sparse_forms, mma_sparse_named, mma_sparse_ordered_forms,
     mma_sparse_scaled_forms, mma_sparse_scaled_named, mma_sparse_scaled_ptx,
 };
+use ptx_matrix_conformance_kernels::multiply::Bits;
 use ptx_matrix_conformance_kernels::multiply_sparse as kernels;
 use rand::RngExt;
 use rand::seq::IndexedRandom;
 use std::borrow::Borrow;
 
+/// Launches a number of blocks for the form of a number. The elements of A and B are bits.
 type Launch<D, A, B, C> = fn(
     &D,
+    u32,
     u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<u32>,
@@ -32,6 +36,7 @@ type Launch<D, A, B, C> = fn(
 
 type LaunchScaled<D, A, B, S> = fn(
     &D,
+    u32,
     u32,
     &<D as Device>::Buffer<A>,
     &<D as Device>::Buffer<u32>,
@@ -45,33 +50,41 @@ type LaunchScaled<D, A, B, S> = fn(
 pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     let mut checks = Vec::new();
     macro_rules! of_each_form {
-        ([$order:ident] $($shape:ident $q:ident $d:ident [$(($a:ident $b:ident))*] $c:ident
+        ([$order:ident] $($shape:ident $q:ident $d:ident
+            [($a:ident $b:ident) $($more:tt)*] $c:ident
             $registers:tt $selectors:literal
-            $needs:ident $version:literal $nature:ident;)*) => {$($(
+            $needs:ident $version:literal $nature:ident;)*) => {$(
             mma_sparse_named! { $order $q $shape $d $a $b $c => of_each_form (
-                $selectors $order [ptx::$shape] [mma_element!($q $a)] [mma_element!($q $b)]
-                [ptx::$c] [ptx::$q] [ptx::$order]
+                [($a $b) $($more)*] $q $selectors $order [ptx::$shape] [ptx::$c]
             ) }
-        )*)*};
-        (@named $kernel:ident ($selectors:literal $order:ident [$s:ty] [$a:ty] [$b:ty] [$c:ty]
-            [$q:ty] [$of:ty])) => {
-            for &kind in <$a as Element>::KINDS {
-                type Form = MmaSparse<$s, $a, $b, $c, $q, $of>;
+        )*};
+        (@named $kernel:ident ([$(($a:ident $b:ident))*] $q:ident $selectors:literal $order:ident
+            [$s:ty] [$c:ty])) => {
+            let mut numbers = 0..;
+            $({
+                type Form = MmaSparse<
+                    $s, mma_element!($q $a), mma_element!($q $b), $c, ptx::$q, ptx::$order
+                >;
                 let form = Sparse {
                     ptx: Form::PTX,
                     needs: <<Form as MmaSparseForm>::Needs as Requirement>::NEEDS,
+                    number: numbers.next().expect("a number"),
                     selectors: $selectors,
                     ordered: stringify!($order) == "ordered",
                 };
-                checks.push(multiply::<D, $s, $a, $b, $c, $q>(
-                    gpu,
-                    form,
-                    kind,
-                    |device, blocks, a, metadata, b, c, out| {
-                        kernels::$kernel::launch(device, blocks, a, metadata, b, c, out)
-                    },
-                ));
-            }
+                for &kind in <mma_element!($q $a) as Element>::KINDS {
+                    checks.push(multiply::<
+                        D, $s, mma_element!($q $a), mma_element!($q $b), $c, ptx::$q,
+                    >(
+                        gpu,
+                        form,
+                        kind,
+                        |device, blocks, form, a, metadata, b, c, out| {
+                            kernels::$kernel::launch(device, blocks, form, a, metadata, b, c, out)
+                        },
+                    ));
+                }
+            })*
         };
     }
     mma_sparse_forms!(of_each_form any);
@@ -79,29 +92,35 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
     mma_sparse_ordered_forms!(of_each_form ordered);
 
     macro_rules! of_each_scaled_form {
-        ($($shape:ident $kind:ident $vec:literal $scale:ident [$(($a:ident $b:ident))*] $needs:ident
-            $version:literal;)*) => {$($(
+        ($($shape:ident $kind:ident $vec:literal $scale:ident
+            [($a:ident $b:ident) $($more:tt)*] $needs:ident $version:literal;)*) => {$(
             mma_sparse_scaled_named! { $shape $kind $vec $scale $a $b => of_each_scaled_form (
-                $vec [mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b)] $needs
-                [ptx::$shape] [mma_element!($kind $a)] [mma_element!($kind $b)]
-                [mma_kind!($kind $vec $scale)]
+                [($a $b) $($more)*] $shape $kind $vec $scale $needs
             ) }
-        )*)*};
-        (@named $kernel:ident ($vec:literal [$ptx:expr] $needs:ident [$s:ty] [$a:ty] [$b:ty]
-            [$kind:ty])) => {
-            for &kind in <$a as Element>::KINDS {
-                checks.push(multiply_scaled::<D, $s, $a, $b, $kind>(
-                    $ptx,
-                    $vec,
-                    <ptx::$needs as Requirement>::NEEDS,
-                    kind,
-                    |d, blocks, a, metadata, b, c, scales_a, scales_b, out| {
-                        kernels::$kernel::launch(
-                            d, blocks, a, metadata, b, c, scales_a, scales_b, out,
-                        )
-                    },
-                ));
-            }
+        )*};
+        (@named $kernel:ident ([$(($a:ident $b:ident))*] $shape:ident $kind:ident $vec:literal
+            $scale:ident $needs:ident)) => {
+            let mut forms = 0..;
+            $(
+                let form = forms.next().expect("a number");
+                for &kind in <mma_element!($kind $a) as Element>::KINDS {
+                    checks.push(multiply_scaled::<
+                        D, ptx::$shape, mma_element!($kind $a), mma_element!($kind $b),
+                        mma_kind!($kind $vec $scale),
+                    >(
+                        mma_sparse_scaled_ptx!($shape $kind $vec $scale $a $b),
+                        $vec,
+                        <ptx::$needs as Requirement>::NEEDS,
+                        kind,
+                        form,
+                        |d, blocks, form, a, metadata, b, c, scales_a, scales_b, out| {
+                            kernels::$kernel::launch(
+                                d, blocks, form, a, metadata, b, c, scales_a, scales_b, out,
+                            )
+                        },
+                    ));
+                }
+            )*
         };
     }
     mma_sparse_scaled_forms!(of_each_scaled_form);
@@ -113,6 +132,8 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
 struct Sparse {
     ptx: &'static str,
     needs: Needs,
+    /// The number of the form in its kernel.
+    number: u32,
     selectors: usize,
     ordered: bool,
 }
@@ -132,13 +153,13 @@ fn multiply<D, S, A, B, C, O>(
     gpu: Arch,
     form: Sparse,
     kind: Kind,
-    launch: Launch<D, A, B, C>,
+    launch: Launch<D, Bits<A>, Bits<B>, C>,
 ) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
     A: Operand<B, C, O, D = C> + MmaArithmetic<B, C, O, D = C> + ptx_matrix::element::Element,
-    B: Element,
+    B: Element + ptx_matrix::element::Element,
     C: Element,
 {
     let granularity = Granularity::of(A::Width::BITS);
@@ -149,7 +170,7 @@ where
         rounds: 8,
         element: size_of::<C>(),
         inputs: inputs::<A, B, C>(size, kind, form.ordered),
-        run: run::<D, A, B, C>(size, launch),
+        run: run::<D, Bits<A>, Bits<B>, C>(size, form.number, launch),
         reference: reference::<A, B, C, O>(gpu, size, kind),
         labels: None,
         arithmetic: Some(arithmetic::<A, B, C, O>(gpu, size)),
@@ -174,8 +195,9 @@ fn inputs<A: Element, B: Element, C: Element>(size: Size, kind: Kind, ordered: b
     })
 }
 
-fn run<D: Device + 'static, A: Element, B: Element, C: Element>(
+fn run<D: Device + 'static, A: Pod, B: Pod, C: Element>(
     size: Size,
+    form: u32,
     launch: Launch<D, A, B, C>,
 ) -> RunOn<D> {
     Box::new(move |device, inputs| {
@@ -187,6 +209,7 @@ fn run<D: Device + 'static, A: Element, B: Element, C: Element>(
             launch(
                 device,
                 blocks as u32,
+                form,
                 a.borrow(),
                 metadata.borrow(),
                 b.borrow(),
@@ -248,13 +271,14 @@ fn multiply_scaled<D, S, A, B, K>(
     scales: usize,
     needs: Needs,
     kind: Kind,
-    launch: LaunchScaled<D, A, B, A::Scale>,
+    form: u32,
+    launch: LaunchScaled<D, Bits<A>, Bits<B>, A::Scale>,
 ) -> Check<D>
 where
     D: Device + 'static,
     S: Shape,
     A: Element + ScaledOperand<B, K, Scale: Scale> + ptx_matrix::element::Element,
-    B: Element + data::Float,
+    B: Element + data::Float + ptx_matrix::element::Element,
 {
     let granularity = Granularity::of(A::Width::BITS);
     let size = Scaled { m: S::M, n: S::N, k: S::K, granularity, scales };
@@ -264,7 +288,7 @@ where
         rounds: 8,
         element: size_of::<f32>(),
         inputs: scaled_inputs::<A, B, A::Scale>(size, kind),
-        run: run_scaled::<D, A, B, A::Scale>(size, launch),
+        run: run_scaled::<D, Bits<A>, Bits<B>, A::Scale>(size, form, launch),
         reference: scaled_reference::<A, B, K>(size, kind),
         arithmetic: None,
         labels: None,
@@ -297,8 +321,9 @@ fn scaled_inputs<A: Element, B: Element, S: Scale>(
     })
 }
 
-fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
+fn run_scaled<D: Device + 'static, A: Pod, B: Pod, S: Scale>(
     Scaled { m, n, .. }: Scaled,
+    form: u32,
     launch: LaunchScaled<D, A, B, S>,
 ) -> RunOn<D> {
     Box::new(move |device, inputs| {
@@ -311,7 +336,7 @@ fn run_scaled<D: Device + 'static, A: Element, B: Element, S: Scale>(
         with_output(device, blocks * m * n, |out| {
             let (a, metadata, b, c) = (a.borrow(), metadata.borrow(), b.borrow(), c.borrow());
             let (scales_a, scales_b) = (scales_a.borrow(), scales_b.borrow());
-            launch(device, blocks as u32, a, metadata, b, c, scales_a, scales_b, out)
+            launch(device, blocks as u32, form, a, metadata, b, c, scales_a, scales_b, out)
         })
     })
 }

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_conformance_kernels::bulk::{self as kernels, REDUCED};
-use ptx_matrix_conformance_kernels::{async_stores, atomic_reductions, cluster};
+use ptx_matrix_conformance_kernels::{Operation, async_stores, atomic_reductions, cluster};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
@@ -254,65 +254,79 @@ fn extreme(m: f32, v: f32, wanted: Ordering) -> f32 {
     if m.is_nan() || !v.is_nan() && v.total_cmp(&m) == wanted { v } else { m }
 }
 
-/// The checks of reductions. A row has the form, its kernels without and with a cache policy, the
-/// element type, a generator, and the reduction of `m` by `v`.
+/// The checks of reductions, without and with a cache policy. A row has the form, its operation,
+/// its kernel, the element type, a generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
-    ($device:ident; $($form:literal $kernel:ident $cached:ident $element:ty: $draw:expr,
+    ($device:ident; $($form:literal $operation:ident $kernel:ident $element:ty: $draw:expr,
         |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
             reduction::<$device, $element>(
                 concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.", $form),
                 Needs::at_least(90), $draw, |$m, $v| $reduced,
-                |d, s, t, o| kernels::$kernel::launch(d, 1, s, t, o)),
+                |d, s, t, o| {
+                    kernels::$kernel::launch(d, 1, Operation::$operation as u32, 0, s, t, o)
+                }),
             reduction::<$device, $element>(
                 concat!("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.",
                     $form),
                 Needs::at_least(90), $draw, |$m, $v| $reduced,
-                |d, s, t, o| kernels::$cached::launch(d, 1, s, t, o)),
+                |d, s, t, o| {
+                    kernels::$kernel::launch(d, 1, Operation::$operation as u32, 1, s, t, o)
+                }),
         )*]
     };
 }
 
 /// The checks of atomic reductions, in global and in shared memory. A row has the form, its
-/// kernels, the element type, the oldest GPU, a generator, and the reduction of `m` by `v`; and, if
-/// it differs, the one in shared memory.
+/// operation, its kernels, the element type, the oldest GPU, a generator, and the reduction of `m`
+/// by `v`; and, if it differs, the one in shared memory.
 macro_rules! atomic_reductions {
-    ($device:ident; $($form:literal $kernel:ident $shared:ident $element:ty, $sm:literal:
-        $draw:expr, |$m:ident, $v:ident| $reduced:expr $(, shared $of_shared:expr)?;)*) => {
+    ($device:ident; $($form:literal $operation:ident $kernel:ident $shared:ident $element:ty,
+        $sm:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr
+        $(, shared $of_shared:expr)?;)*) => {
         vec![$(
             reduction::<$device, $element>(
                 concat!("red.relaxed.gpu.global.", $form), Needs::at_least($sm), $draw,
                 |$m, $v| $reduced,
-                |d, s, t, o| atomic_reductions::$kernel::launch(d, 1, s, t, o)),
+                |d, s, t, o| {
+                    atomic_reductions::$kernel::launch(d, 1, Operation::$operation as u32, s, t, o)
+                }),
             reduction::<$device, $element>(
                 concat!("red.relaxed.cta.shared.", $form), Needs::at_least($sm), $draw,
                 |$m, $v| atomic_reductions!(@first $($of_shared,)? $reduced),
-                |d, s, t, o| atomic_reductions::$shared::launch(d, 1, s, t, o)),
+                |d, s, t, o| {
+                    atomic_reductions::$shared::launch(d, 1, Operation::$operation as u32, s, t, o)
+                }),
         )*]
     };
     (@first $first:expr $(, $other:expr)*) => { $first };
 }
 
-/// The same within clusters. A row has the form, its kernels (for a bulk copy and for registers)
-/// and the element type. Then come the largest number of blocks that reduce an element, a
-/// generator, and the reduction of `m` by `v`. The number of blocks is 1 if the result depends on
-/// their order.
+/// The same within clusters. A row has the form, its operation, its kernels (for a bulk copy and
+/// for registers) and the element type. Then come the largest number of blocks that reduce an
+/// element, a generator, and the reduction of `m` by `v`. The number of blocks is 1 if the result
+/// depends on their order.
 macro_rules! in_clusters {
-    ($device:ident; $($form:literal $kernel:ident $of_registers:ident $element:ty, $most:literal:
-        $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($form:literal $operation:ident $kernel:ident $of_registers:ident $element:ty,
+        $most:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(
             in_cluster::<$device, $element>(
                 concat!("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx\
                     ::bytes.", $form),
                 cluster::REDUCED, $most, $draw, |$m, $v| $reduced,
-                |device, grid, [by, before], count, out|
-                    cluster::$kernel::launch(device, grid, by, before, count, out)),
+                |device, grid, [by, before], count, out| {
+                    let operation = Operation::$operation as u32;
+                    cluster::$kernel::launch(device, grid, operation, by, before, count, out)
+                }),
             in_cluster::<$device, $element>(
                 concat!("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes\
                     .", $form),
                 async_stores::REDUCED, $most, $draw, |$m, $v| $reduced,
                 |device, grid, [by, before], count, out| {
-                    async_stores::$of_registers::launch(device, grid, by, before, count, out)
+                    let operation = Operation::$operation as u32;
+                    async_stores::$of_registers::launch(
+                        device, grid, operation, by, before, count, out,
+                    )
                 }),
         )*]
     };
@@ -320,110 +334,110 @@ macro_rules! in_clusters {
 
 pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
     let in_clusters = in_clusters! { D;
-        "add.u32" cluster_add_u32 cluster_reduce_add_u32 u32, 4: |rng| integer(rng) as u32,
+        "add.u32" Add cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m.wrapping_add(v);
-        "add.s32" cluster_add_s32 cluster_reduce_add_s32 i32, 4: |rng| integer(rng) as i32,
+        "add.s32" Add cluster_bulk_s32 cluster_reduce_s32 i32, 4: |rng| integer(rng) as i32,
             |m, v| m.wrapping_add(v);
-        "add.u64" cluster_add_u64 cluster_reduce_add_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
-        "min.u32" cluster_min_u32 cluster_reduce_min_u32 u32, 4: |rng| integer(rng) as u32,
+        "add.u64" Add cluster_bulk_u64 cluster_reduce_u64 u64, 4: integer, |m, v| m.wrapping_add(v);
+        "min.u32" Min cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m.min(v);
-        "min.s32" cluster_min_s32 cluster_reduce_min_s32 i32, 4: |rng| integer(rng) as i32,
+        "min.s32" Min cluster_bulk_s32 cluster_reduce_s32 i32, 4: |rng| integer(rng) as i32,
             |m, v| m.min(v);
-        "max.u32" cluster_max_u32 cluster_reduce_max_u32 u32, 4: |rng| integer(rng) as u32,
+        "max.u32" Max cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m.max(v);
-        "max.s32" cluster_max_s32 cluster_reduce_max_s32 i32, 4: |rng| integer(rng) as i32,
+        "max.s32" Max cluster_bulk_s32 cluster_reduce_s32 i32, 4: |rng| integer(rng) as i32,
             |m, v| m.max(v);
-        "inc.u32" cluster_inc_u32 cluster_reduce_inc_u32 u32, 1: |rng| integer(rng) as u32,
+        "inc.u32" Inc cluster_bulk_u32 cluster_reduce_u32 u32, 1: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" cluster_dec_u32 cluster_reduce_dec_u32 u32, 1: |rng| integer(rng) as u32,
+        "dec.u32" Dec cluster_bulk_u32 cluster_reduce_u32 u32, 1: |rng| integer(rng) as u32,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" cluster_and_b32 cluster_reduce_and_b32 u32, 4: |rng| integer(rng) as u32,
+        "and.b32" And cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m & v;
-        "or.b32" cluster_or_b32 cluster_reduce_or_b32 u32, 4: |rng| integer(rng) as u32,
+        "or.b32" Or cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m | v;
-        "xor.b32" cluster_xor_b32 cluster_reduce_xor_b32 u32, 4: |rng| integer(rng) as u32,
+        "xor.b32" Xor cluster_bulk_u32 cluster_reduce_u32 u32, 4: |rng| integer(rng) as u32,
             |m, v| m ^ v;
     };
     let in_global = reductions! { D;
-        "add.u32" bulk_add_u32 bulk_add_u32_cached u32: |rng| integer(rng) as u32,
+        "add.u32" Add bulk_u32 u32: |rng| integer(rng) as u32,
             |m, v| m.wrapping_add(v);
-        "add.s32" bulk_add_s32 bulk_add_s32_cached i32: |rng| integer(rng) as i32,
+        "add.s32" Add bulk_s32 i32: |rng| integer(rng) as i32,
             |m, v| m.wrapping_add(v);
-        "add.u64" bulk_add_u64 bulk_add_u64_cached u64: integer, |m, v| m.wrapping_add(v);
-        "add.noftz.f16" bulk_add_f16 bulk_add_f16_cached f16: any_f16,
+        "add.u64" Add bulk_u64 u64: integer, |m, v| m.wrapping_add(v);
+        "add.noftz.f16" Add bulk_f16 f16: any_f16,
             |m, v| rounded_f16(m.to_f32() + v.to_f32());
-        "add.noftz.bf16" bulk_add_bf16 bulk_add_bf16_cached bf16: any_bf16,
+        "add.noftz.bf16" Add bulk_bf16 bf16: any_bf16,
             |m, v| rounded_bf16(m.to_f32() + v.to_f32());
-        "add.f32" bulk_add_f32 bulk_add_f32_cached f32:
+        "add.f32" Add bulk_f32 f32:
             |rng| f32::from_bits(float(rng, 8, 23) as u32), |m, v| sum_f32(m, v);
-        "add.f64" bulk_add_f64 bulk_add_f64_cached f64: |rng| f64::from_bits(float(rng, 11, 52)),
+        "add.f64" Add bulk_f64 f64: |rng| f64::from_bits(float(rng, 11, 52)),
             |m, v| sum_f64(m, v);
-        "min.u32" bulk_min_u32 bulk_min_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" bulk_min_s32 bulk_min_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.min(v);
-        "min.u64" bulk_min_u64 bulk_min_u64_cached u64: integer, |m, v| m.min(v);
-        "min.s64" bulk_min_s64 bulk_min_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.min(v);
-        "min.f16" bulk_min_f16 bulk_min_f16_cached f16: any_f16,
+        "min.u32" Min bulk_u32 u32: |rng| integer(rng) as u32, |m, v| m.min(v);
+        "min.s32" Min bulk_s32 i32: |rng| integer(rng) as i32, |m, v| m.min(v);
+        "min.u64" Min bulk_u64 u64: integer, |m, v| m.min(v);
+        "min.s64" Min bulk_s64 i64: |rng| integer(rng) as i64, |m, v| m.min(v);
+        "min.f16" Min bulk_f16 f16: any_f16,
             |m, v| rounded_f16(extreme(m.to_f32(), v.to_f32(), Ordering::Less));
-        "min.bf16" bulk_min_bf16 bulk_min_bf16_cached bf16: any_bf16,
+        "min.bf16" Min bulk_bf16 bf16: any_bf16,
             |m, v| rounded_bf16(extreme(m.to_f32(), v.to_f32(), Ordering::Less));
-        "max.u32" bulk_max_u32 bulk_max_u32_cached u32: |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" bulk_max_s32 bulk_max_s32_cached i32: |rng| integer(rng) as i32, |m, v| m.max(v);
-        "max.u64" bulk_max_u64 bulk_max_u64_cached u64: integer, |m, v| m.max(v);
-        "max.s64" bulk_max_s64 bulk_max_s64_cached i64: |rng| integer(rng) as i64, |m, v| m.max(v);
-        "max.f16" bulk_max_f16 bulk_max_f16_cached f16: any_f16,
+        "max.u32" Max bulk_u32 u32: |rng| integer(rng) as u32, |m, v| m.max(v);
+        "max.s32" Max bulk_s32 i32: |rng| integer(rng) as i32, |m, v| m.max(v);
+        "max.u64" Max bulk_u64 u64: integer, |m, v| m.max(v);
+        "max.s64" Max bulk_s64 i64: |rng| integer(rng) as i64, |m, v| m.max(v);
+        "max.f16" Max bulk_f16 f16: any_f16,
             |m, v| rounded_f16(extreme(m.to_f32(), v.to_f32(), Ordering::Greater));
-        "max.bf16" bulk_max_bf16 bulk_max_bf16_cached bf16: any_bf16,
+        "max.bf16" Max bulk_bf16 bf16: any_bf16,
             |m, v| rounded_bf16(extreme(m.to_f32(), v.to_f32(), Ordering::Greater));
-        "inc.u32" bulk_inc_u32 bulk_inc_u32_cached u32: |rng| integer(rng) as u32,
+        "inc.u32" Inc bulk_u32 u32: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" bulk_dec_u32 bulk_dec_u32_cached u32: |rng| integer(rng) as u32,
+        "dec.u32" Dec bulk_u32 u32: |rng| integer(rng) as u32,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" bulk_and_b32 bulk_and_b32_cached u32: |rng| integer(rng) as u32, |m, v| m & v;
-        "and.b64" bulk_and_b64 bulk_and_b64_cached u64: integer, |m, v| m & v;
-        "or.b32" bulk_or_b32 bulk_or_b32_cached u32: |rng| integer(rng) as u32, |m, v| m | v;
-        "or.b64" bulk_or_b64 bulk_or_b64_cached u64: integer, |m, v| m | v;
-        "xor.b32" bulk_xor_b32 bulk_xor_b32_cached u32: |rng| integer(rng) as u32, |m, v| m ^ v;
-        "xor.b64" bulk_xor_b64 bulk_xor_b64_cached u64: integer, |m, v| m ^ v;
+        "and.b32" And bulk_u32 u32: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" And bulk_u64 u64: integer, |m, v| m & v;
+        "or.b32" Or bulk_u32 u32: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" Or bulk_u64 u64: integer, |m, v| m | v;
+        "xor.b32" Xor bulk_u32 u32: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" Xor bulk_u64 u64: integer, |m, v| m ^ v;
     };
     let atomic = atomic_reductions! { D;
-        "add.u32" red_add_u32 red_shared_add_u32 u32, 75:
+        "add.u32" Add red_u32 red_shared_u32 u32, 75:
             |rng| integer(rng) as u32, |m, v| m.wrapping_add(v);
-        "add.s32" red_add_s32 red_shared_add_s32 i32, 75:
+        "add.s32" Add red_s32 red_shared_s32 i32, 75:
             |rng| integer(rng) as i32, |m, v| m.wrapping_add(v);
-        "add.u64" red_add_u64 red_shared_add_u64 u64, 75: integer, |m, v| m.wrapping_add(v);
-        "add.f32" red_add_f32 red_shared_add_f32 f32, 75:
+        "add.u64" Add red_u64 red_shared_u64 u64, 75: integer, |m, v| m.wrapping_add(v);
+        "add.f32" Add red_f32 red_shared_f32 f32, 75:
             |rng| f32::from_bits(float(rng, 8, 23) as u32),
             |m, v| flushed(sum_f32(flushed(m), flushed(v))), shared sum_f32(m, v);
-        "add.f64" red_add_f64 red_shared_add_f64 f64, 75: |rng| f64::from_bits(float(rng, 11, 52)),
+        "add.f64" Add red_f64 red_shared_f64 f64, 75: |rng| f64::from_bits(float(rng, 11, 52)),
             |m, v| sum_f64(m, v), shared quiet(sum_f64(v, m));
-        "add.noftz.f16" red_add_f16 red_shared_add_f16 f16, 75: any_f16,
+        "add.noftz.f16" Add red_f16 red_shared_f16 f16, 75: any_f16,
             |m, v| rounded_f16(m.to_f32() + v.to_f32());
-        "add.noftz.bf16" red_add_bf16 red_shared_add_bf16 bf16, 90: any_bf16,
+        "add.noftz.bf16" Add red_bf16 red_shared_bf16 bf16, 90: any_bf16,
             |m, v| rounded_bf16(m.to_f32() + v.to_f32());
-        "min.u32" red_min_u32 red_shared_min_u32 u32, 75:
+        "min.u32" Min red_u32 red_shared_u32 u32, 75:
             |rng| integer(rng) as u32, |m, v| m.min(v);
-        "min.s32" red_min_s32 red_shared_min_s32 i32, 75:
+        "min.s32" Min red_s32 red_shared_s32 i32, 75:
             |rng| integer(rng) as i32, |m, v| m.min(v);
-        "min.u64" red_min_u64 red_shared_min_u64 u64, 75: integer, |m, v| m.min(v);
-        "min.s64" red_min_s64 red_shared_min_s64 i64, 75:
+        "min.u64" Min red_u64 red_shared_u64 u64, 75: integer, |m, v| m.min(v);
+        "min.s64" Min red_s64 red_shared_s64 i64, 75:
             |rng| integer(rng) as i64, |m, v| m.min(v);
-        "max.u32" red_max_u32 red_shared_max_u32 u32, 75:
+        "max.u32" Max red_u32 red_shared_u32 u32, 75:
             |rng| integer(rng) as u32, |m, v| m.max(v);
-        "max.s32" red_max_s32 red_shared_max_s32 i32, 75:
+        "max.s32" Max red_s32 red_shared_s32 i32, 75:
             |rng| integer(rng) as i32, |m, v| m.max(v);
-        "max.u64" red_max_u64 red_shared_max_u64 u64, 75: integer, |m, v| m.max(v);
-        "max.s64" red_max_s64 red_shared_max_s64 i64, 75:
+        "max.u64" Max red_u64 red_shared_u64 u64, 75: integer, |m, v| m.max(v);
+        "max.s64" Max red_s64 red_shared_s64 i64, 75:
             |rng| integer(rng) as i64, |m, v| m.max(v);
-        "inc.u32" red_inc_u32 red_shared_inc_u32 u32, 75: |rng| integer(rng) as u32,
+        "inc.u32" Inc red_u32 red_shared_u32 u32, 75: |rng| integer(rng) as u32,
             |m, v| if m >= v { 0 } else { m + 1 };
-        "dec.u32" red_dec_u32 red_shared_dec_u32 u32, 75: |rng| integer(rng) as u32,
+        "dec.u32" Dec red_u32 red_shared_u32 u32, 75: |rng| integer(rng) as u32,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "and.b32" red_and_b32 red_shared_and_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m & v;
-        "and.b64" red_and_b64 red_shared_and_b64 u64, 75: integer, |m, v| m & v;
-        "or.b32" red_or_b32 red_shared_or_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m | v;
-        "or.b64" red_or_b64 red_shared_or_b64 u64, 75: integer, |m, v| m | v;
-        "xor.b32" red_xor_b32 red_shared_xor_b32 u32, 75: |rng| integer(rng) as u32, |m, v| m ^ v;
-        "xor.b64" red_xor_b64 red_shared_xor_b64 u64, 75: integer, |m, v| m ^ v;
+        "and.b32" And red_u32 red_shared_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m & v;
+        "and.b64" And red_u64 red_shared_u64 u64, 75: integer, |m, v| m & v;
+        "or.b32" Or red_u32 red_shared_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m | v;
+        "or.b64" Or red_u64 red_shared_u64 u64, 75: integer, |m, v| m | v;
+        "xor.b32" Xor red_u32 red_shared_u32 u32, 75: |rng| integer(rng) as u32, |m, v| m ^ v;
+        "xor.b64" Xor red_u64 red_shared_u64 u64, 75: integer, |m, v| m ^ v;
     };
     let of_s64 = in_cluster::<D, u64>(
         "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.s64",

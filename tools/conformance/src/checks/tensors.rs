@@ -8,6 +8,7 @@ use ptx_matrix::copy::BoxTile;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::isa::TensorMapError;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Tensor};
+use ptx_matrix_conformance_kernels::Operation;
 use ptx_matrix_conformance_kernels::tensor::{
     self as kernels, Line, Of32, Of64, Of128, Plain, Reduced, Reduced64,
 };
@@ -303,14 +304,16 @@ macro_rules! copies {
     };
 }
 
-/// The checks of reductions. A row has the name, the kernel, the tile, the rank, the box's sizes, a
-/// generator, and the reduction of `m` by `v`.
+/// The checks of reductions. A row has the name, the operation, the kernel, the tile, the rank, the
+/// box's sizes, a generator, and the reduction of `m` by `v`.
 macro_rules! reductions {
-    ($device:ident; $($name:literal $kernel:ident $tile:ty, $rank:literal $sizes:expr, $draw:expr,
-        |$m:ident, $v:ident| $reduced:expr;)*) => {
+    ($device:ident; $($name:literal $operation:ident $kernel:ident $tile:ty, $rank:literal
+        $sizes:expr, $draw:expr, |$m:ident, $v:ident| $reduced:expr;)*) => {
         vec![$(reduction::<$device, $tile, $rank>(
             $name, $sizes, $draw, |$m, $v| $reduced,
-            |d, source, at, out| kernels::$kernel::launch(d, 1, source, at, out),
+            |d, source, at, out| {
+                kernels::$kernel::launch(d, 1, Operation::$operation as u32, source, at, out)
+            },
         )),*]
     };
 }
@@ -335,46 +338,49 @@ pub fn checks<D: Device + 'static>() -> Vec<Check<D>> {
             true;
     };
     let reductions: Vec<Check<D>> = reductions! { D;
-        "cp.reduce.async.bulk.tensor.1d, add" tensor_add_1d Line, 1 [96], number,
+        "cp.reduce.async.bulk.tensor.1d, add" Add tensor_reduce_1d Line, 1 [96], number,
             |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.2d, add" tensor_add_2d Of32, 2 [8, 24], number,
+        "cp.reduce.async.bulk.tensor.2d, add" Add tensor_reduce_2d Of32, 2 [8, 24], number,
             |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.3d, add" tensor_add_3d Of32, 3 [8, 4, 6], number,
+        "cp.reduce.async.bulk.tensor.3d, add" Add tensor_reduce_3d Of32, 3 [8, 4, 6], number,
             |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.4d, add" tensor_add_4d Of32, 4 [8, 2, 3, 4], number,
+        "cp.reduce.async.bulk.tensor.4d, add" Add tensor_reduce_4d Of32, 4 [8, 2, 3, 4], number,
             |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.5d, add" tensor_add_5d Of32, 5 [8, 2, 3, 2, 2], number,
+        "cp.reduce.async.bulk.tensor.5d, add" Add tensor_reduce_5d Of32, 5 [8, 2, 3, 2, 2], number,
             |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.2d, add f32" tensor_add_f32 Reduced<f32>, 2 [8, 24],
+        "cp.reduce.async.bulk.tensor.2d, add f32" Add tensor_reduce_f32 Reduced<f32>, 2 [8, 24],
             |rng| rng.random_range(1.0..2.0), |m, v| m + v;
-        "cp.reduce.async.bulk.tensor.2d, min" tensor_min Reduced<i32>, 2 [8, 24],
+        "cp.reduce.async.bulk.tensor.2d, min" Min tensor_reduce_s32 Reduced<i32>, 2 [8, 24],
             |rng| number(rng) as i32, |m, v| m.min(v);
-        "cp.reduce.async.bulk.tensor.2d, max" tensor_max Reduced<i32>, 2 [8, 24],
+        "cp.reduce.async.bulk.tensor.2d, max" Max tensor_reduce_s32 Reduced<i32>, 2 [8, 24],
             |rng| number(rng) as i32, |m, v| m.max(v);
-        "cp.reduce.async.bulk.tensor.2d, inc" tensor_inc Of32, 2 [8, 24], number,
+        "cp.reduce.async.bulk.tensor.2d, inc" Inc tensor_reduce_2d Of32, 2 [8, 24], number,
             |m, v| if m >= v { 0 } else { m + 1 };
-        "cp.reduce.async.bulk.tensor.2d, dec" tensor_dec Of32, 2 [8, 24], number,
+        "cp.reduce.async.bulk.tensor.2d, dec" Dec tensor_reduce_2d Of32, 2 [8, 24], number,
             |m, v| if m == 0 || m > v { v } else { m - 1 };
-        "cp.reduce.async.bulk.tensor.2d, and" tensor_and Of32, 2 [8, 24], number, |m, v| m & v;
-        "cp.reduce.async.bulk.tensor.2d, or" tensor_or Of32, 2 [8, 24], number, |m, v| m | v;
-        "cp.reduce.async.bulk.tensor.2d, xor" tensor_xor Of32, 2 [8, 24], number, |m, v| m ^ v;
-        "cp.reduce.async.bulk.tensor.2d, add u64" tensor_add_u64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m.wrapping_add(v);
-        "cp.reduce.async.bulk.tensor.2d, min u64" tensor_min_u64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m.min(v);
-        "cp.reduce.async.bulk.tensor.2d, max u64" tensor_max_u64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m.max(v);
-        "cp.reduce.async.bulk.tensor.2d, min s64" tensor_min_s64 Reduced64<i64>, 2 [4, 24],
+        "cp.reduce.async.bulk.tensor.2d, and" And tensor_reduce_2d Of32, 2 [8, 24],
+            number, |m, v| m & v;
+        "cp.reduce.async.bulk.tensor.2d, or" Or tensor_reduce_2d Of32, 2 [8, 24],
+            number, |m, v| m | v;
+        "cp.reduce.async.bulk.tensor.2d, xor" Xor tensor_reduce_2d Of32, 2 [8, 24],
+            number, |m, v| m ^ v;
+        "cp.reduce.async.bulk.tensor.2d, add u64" Add tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m.wrapping_add(v);
+        "cp.reduce.async.bulk.tensor.2d, min u64" Min tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m.min(v);
+        "cp.reduce.async.bulk.tensor.2d, max u64" Max tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m.max(v);
+        "cp.reduce.async.bulk.tensor.2d, min s64" Min tensor_reduce_s64 Reduced64<i64>, 2 [4, 24],
             |rng| long(rng) as i64, |m, v| m.min(v);
-        "cp.reduce.async.bulk.tensor.2d, max s64" tensor_max_s64 Reduced64<i64>, 2 [4, 24],
+        "cp.reduce.async.bulk.tensor.2d, max s64" Max tensor_reduce_s64 Reduced64<i64>, 2 [4, 24],
             |rng| long(rng) as i64, |m, v| m.max(v);
-        "cp.reduce.async.bulk.tensor.2d, and b64" tensor_and_b64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m & v;
-        "cp.reduce.async.bulk.tensor.2d, or b64" tensor_or_b64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m | v;
-        "cp.reduce.async.bulk.tensor.2d, xor b64" tensor_xor_b64 Reduced64<u64>, 2 [4, 24], long,
-            |m, v| m ^ v;
-        "cp.reduce.async.bulk.tensor.2d, add f64" tensor_add_f64 Reduced64<f64>, 2 [4, 24],
+        "cp.reduce.async.bulk.tensor.2d, and b64" And tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m & v;
+        "cp.reduce.async.bulk.tensor.2d, or b64" Or tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m | v;
+        "cp.reduce.async.bulk.tensor.2d, xor b64" Xor tensor_reduce_u64 Reduced64<u64>, 2 [4, 24],
+            long, |m, v| m ^ v;
+        "cp.reduce.async.bulk.tensor.2d, add f64" Add tensor_reduce_f64 Reduced64<f64>, 2 [4, 24],
             |rng| rng.random_range(1.0..2.0), |m, v| m + v;
     };
     copies.into_iter().chain(reductions).collect()
