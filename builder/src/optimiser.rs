@@ -40,6 +40,11 @@ pub const CHECKED: &str = "copies 2, operations 1, statics 1, registers in fligh
 /// their values.
 const PASSES: [&str; 2] = ["internalize,function(sroa),inline", "default<O3>"];
 
+/// The last pass does nothing. After it, opt prints the module as text, into a file. (llvm-link can
+/// make the text too, but its start takes as long as opt for a small kernel. The pass `print` is
+/// slow: it writes each word by itself, to the standard error.)
+const PRINTED: &str = "no-op-module";
+
 /// A unit's optimised kernels.
 pub struct Optimised {
     /// The module, with the unit's placeholders. Units that differ only in what fills these share
@@ -83,7 +88,7 @@ impl<'a> Optimiser<'a> {
     pub fn arguments(&self) -> [String; 4] {
         let passes = if self.plain { "internalize,globaldce".to_owned() } else { PASSES.join(",") };
         [
-            format!("-passes={passes}"),
+            format!("-passes={passes},{PRINTED}"),
             UNROLL_THRESHOLD.into(),
             NO_ALIAS_SCOPES.into(),
             format!("-mtriple={}", flags::TARGET),
@@ -98,6 +103,7 @@ impl<'a> Optimiser<'a> {
         let inputs =
             [&version, &unit.text].into_iter().chain(&arguments).map(|input| input.as_bytes());
         let name = stamp::of(inputs)[..32].to_owned();
+        let text = self.folder.join(format!("{name}.opt.ll"));
         let file = self.make(&format!("{name}.bc"), |unfinished| {
             let input = self.folder.join(format!("{name}.ll"));
             std::fs::write(&input, &unit.text)
@@ -105,13 +111,12 @@ impl<'a> Optimiser<'a> {
             let mut opt = opt.command();
             opt.args(arguments)
                 .arg(format!("-internalize-public-api-list={}", unit.names.join(",")));
+            let printed = self.folder.join(format!("{name}.printed"));
+            opt.arg(format!("-print-after={PRINTED}"))
+                .arg(format!("-ir-dump-directory={}", printed.display()));
             process::stdout(opt.arg(&input).arg("-o").arg(unfinished))?;
-            Ok(())
-        })?;
-        let text = self.make(&format!("{name}.opt.ll"), |unfinished| {
-            let mut link = self.toolchain.llvm_link().command();
-            process::stdout(link.arg("-S").arg(&file).arg("-o").arg(unfinished))?;
-            Ok(())
+            move_only_file(&printed, &text)
+                .with_context(|| format!("opt has not printed a module to {}", printed.display()))
         })?;
         // Kernels of the same module differ in their asm, which is checked too.
         let own = stamp::of(unit.replacements().chain([name.as_str()]).map(str::as_bytes));
@@ -254,12 +259,24 @@ impl<'a> Optimiser<'a> {
         for file in entries(&self.folder)? {
             let name = file.file_name().and_then(|name| name.to_str()?.split('.').next());
             if name.is_some_and(|name| !kept.contains(name)) {
-                std::fs::remove_file(&file)
-                    .with_context(|| format!("cannot remove {}", file.display()))?;
+                // An interrupted build leaves a folder.
+                let removed = if file.is_dir() {
+                    std::fs::remove_dir_all(&file)
+                } else {
+                    std::fs::remove_file(&file)
+                };
+                removed.with_context(|| format!("cannot remove {}", file.display()))?;
             }
         }
         Ok(())
     }
+}
+
+/// Moves a file out of its folder, and removes the folder.
+fn move_only_file(folder: &Path, to: &Path) -> std::io::Result<()> {
+    let file = std::fs::read_dir(folder)?.next().ok_or(std::io::ErrorKind::NotFound)??;
+    std::fs::rename(file.path(), to)?;
+    std::fs::remove_dir_all(folder)
 }
 
 /// Reads a text.

@@ -23,11 +23,12 @@ const ALLOCATOR: &str = "libjemalloc2";
 pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let scratch = Scratch::new(root)?;
     let (apt, family) = Apt::offering_rust(&scratch, progress)?;
-    apt.unpack(&family, root, &scratch, progress)?;
+    let unpacked = apt.unpack(&family, &[], root, &scratch, progress)?;
     let llvm = format!("llvm-{}", llvm_major(root)?);
     let allocator = apt.candidate(ALLOCATOR).is_some().then_some(ALLOCATOR);
     let packages: Vec<&str> = std::iter::once(&*llvm).chain(allocator).collect();
-    apt.unpack(&packages, root, &scratch, progress)
+    apt.unpack(&packages, &unpacked, root, &scratch, progress)?;
+    Ok(())
 }
 
 /// Unpacks packages into `root`, with the dependencies that this system lacks.
@@ -37,7 +38,8 @@ pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) 
         packages.iter().all(|package| apt.candidate(package).is_some())
     })
     .with_context(|| format!("no package source of this system has {}", packages.join(", ")))?;
-    apt.unpack(packages, root, &scratch, progress)
+    apt.unpack(packages, &[], root, &scratch, progress)?;
+    Ok(())
 }
 
 /// Returns the LLVM version of the unpacked rustc, or of the system's if apt found it good enough.
@@ -149,24 +151,28 @@ impl Apt {
         candidate_in(&policy)
     }
 
+    /// Unpacks packages and those that they need, except `unpacked` ones. Returns their names.
     fn unpack(
         &self,
         packages: &[&str],
+        unpacked: &[String],
         root: &Path,
         scratch: &Scratch,
         progress: &dyn Fn(&str),
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
         let mut simulate = self.command("apt-get");
         simulate.args(["--simulate", "--no-install-recommends", "install"]).args(packages);
         let simulation = process::stdout(&mut simulate)?;
-        let lacking = lacking_in(&simulation);
+        let is_lacking = |package: &String| !unpacked.contains(package);
+        let lacking: Vec<String> =
+            lacking_in(&simulation).map(str::to_owned).filter(is_lacking).collect();
         if lacking.is_empty() {
-            return Ok(());
+            return Ok(lacking);
         }
         progress(&format!(
-            "downloading {} and {} packages they need",
-            packages.join(", "),
-            lacking.len()
+            "downloading {} packages: {} and what they need",
+            lacking.len(),
+            packages.join(", ")
         ));
         let folder = scratch.0.join("packages");
         std::fs::create_dir_all(&folder)
@@ -178,7 +184,7 @@ impl Apt {
             process::stdout(process::clean_command("dpkg").arg("-x").arg(entry.path()).arg(root))?;
             std::fs::remove_file(entry.path())?;
         }
-        Ok(())
+        Ok(lacking)
     }
 }
 
@@ -190,9 +196,9 @@ fn candidate_in(policy: &str) -> Option<Version> {
 }
 
 /// Reads the packages that apt would install, from `apt-get --simulate install`.
-fn lacking_in(simulation: &str) -> Vec<&str> {
+fn lacking_in(simulation: &str) -> impl Iterator<Item = &str> {
     let installs = simulation.lines().filter_map(|line| line.strip_prefix("Inst "));
-    installs.filter_map(|line| line.split_whitespace().next()).collect()
+    installs.filter_map(|line| line.split_whitespace().next())
 }
 
 #[cfg(test)]
@@ -218,7 +224,8 @@ mod tests {
             Inst libhttp-parser2.9 (2.9.4-5 Debian:12.15/oldstable [amd64])\n\
             Inst rustc-web [1.85.0] (1.96.0+dfsg1 Debian-Security:12 [amd64])\n\
             Conf rustc-web (1.96.0+dfsg1 Debian-Security:12 [amd64])\n";
-        assert_eq!(lacking_in(simulation), ["libhttp-parser2.9", "rustc-web"]);
-        assert!(lacking_in("0 upgraded, 0 newly installed\n").is_empty());
+        let lacking: Vec<&str> = lacking_in(simulation).collect();
+        assert_eq!(lacking, ["libhttp-parser2.9", "rustc-web"]);
+        assert_eq!(lacking_in("0 upgraded, 0 newly installed\n").next(), None);
     }
 }
