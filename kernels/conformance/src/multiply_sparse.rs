@@ -1,6 +1,6 @@
-//! `mma.sp`: one kernel per line of the tables in `src/isa/`, as for `mma.sync`, with the name of
-//! the line's first form. Each block executes one multiplication of the form number `form` of the
-//! line.
+//! `mma.sp`: one kernel per row of the tables in `src/isa/`, as for `mma.sync`, with the name of
+//! the row's first form. Each block executes one multiplication for each selector, in the row's
+//! form number `form`.
 
 use crate::multiply::{Bits, load_scales, store};
 use ptx_matrix::forms::ptx;
