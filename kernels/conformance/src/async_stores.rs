@@ -1,7 +1,6 @@
 //! `st.async` and `red.async` from registers to other blocks of the cluster, and `cp.async` with
 //! completion on an mbarrier.
 
-use crate::Operation;
 use core::array::from_fn;
 use ptx_matrix::copy::reduction;
 use ptx_matrix::memory::RingIndex;
@@ -169,7 +168,7 @@ macro_rules! reductions {
             out: GlobalMut<$element>,
         ) {
             let full = full.init(block, 1);
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce(block, (tile, full), reduction::$reduction, (by, before), count, out);
             })*
         }

@@ -1,6 +1,5 @@
 //! `red`: atomic reductions of elements in global and in shared memory.
 
-use crate::Operation;
 use ptx_matrix::copy::reduction::{self, AtomicReduction};
 use ptx_matrix::prelude::*;
 use ptx_matrix::target::{BuildTarget, Supports};
@@ -66,7 +65,7 @@ macro_rules! reductions {
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce(block, reduction::$reduction, source, to, out);
             })*
         }
@@ -81,7 +80,7 @@ macro_rules! reductions {
             to: u32,
             out: GlobalMut<$element>,
         ) {
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce_shared(block, tile, reduction::$reduction, (source, to), out);
             })*
         }

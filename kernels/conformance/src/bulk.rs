@@ -1,6 +1,5 @@
 //! Bulk copies: a tile between arbitrary addresses, a matrix through a pipeline, and reductions.
 
-use crate::Operation;
 use ptx_matrix::copy::{CachePolicy, reduction};
 use ptx_matrix::prelude::*;
 
@@ -137,7 +136,7 @@ macro_rules! reductions {
             out: GlobalMut<$element>,
         ) {
             let policy = (has_policy != 0).then(CachePolicy::evict_first);
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce(block, tile, (reduction::$reduction, policy), source, to, out);
             })*
         }

@@ -1,7 +1,6 @@
 //! Clusters: ranks and coordinates, distributed shared memory (DSMEM), remote barriers, and
 //! multicast copies.
 
-use crate::Operation;
 use crate::barriers::HINT;
 use ptx_matrix::copy::{CachePolicy, TmaCoord, reduction};
 use ptx_matrix::memory::{TensorSwizzle, Unswizzled128};
@@ -411,7 +410,7 @@ macro_rules! reductions {
             out: GlobalMut<$element>,
         ) {
             let full = full.init(block, 1);
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce(block, (tiles, full), reduction::$reduction, (by, before), count, out);
             })*
         }

@@ -44,19 +44,6 @@ pub mod wgmma;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 pub mod wgmma_sparse;
 
-/// The operations of reductions. A kernel gets their number, in the order of [`REDUCTIONS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "their names in PTX are below")]
-pub enum Operation {
-    Add,
-    Min,
-    Max,
-    Inc,
-    Dec,
-    And,
-    Or,
-    Xor,
-}
-
-/// The names of the operations in PTX.
+/// The names in PTX of the operations of reductions, by the number of `reduction::Operation` that a
+/// kernel gets.
 pub const REDUCTIONS: [&str; 8] = ["add", "min", "max", "inc", "dec", "and", "or", "xor"];

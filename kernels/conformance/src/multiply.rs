@@ -1,7 +1,7 @@
 //! `mma.sync`: one kernel per row of the tables in `src/isa/`, with the name of the row's first
 //! form. It computes D = A x B + C on row-major matrices in global memory, contiguous for each
-//! block. The forms of a row differ only in the element types of A and B, of which a kernel takes
-//! the bits; its parameter `form` is the number of the form in the row.
+//! block. The forms of a row differ only in the element types of A and B, so a kernel takes their
+//! bits. Its parameter `form` is the number of the form in the row.
 
 use ptx_matrix::element::Width;
 use ptx_matrix::forms::ptx;

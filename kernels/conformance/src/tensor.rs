@@ -1,6 +1,5 @@
 //! TMA copies of boxes, for each rank and swizzle: load, read, store.
 
-use crate::Operation;
 pub use crate::tensor_part::tensor_2d_from_row_3;
 use ptx_matrix::copy::{BoxTile, TmaCoord, reduction};
 use ptx_matrix::fragment::Order;
@@ -147,7 +146,7 @@ macro_rules! reductions {
             at: Global<i32>,
             out: TensorMapMut<$tile, $rank>,
         ) {
-            $(if operation == Operation::$reduction as u32 {
+            $(if operation == reduction::Operation::$reduction as u32 {
                 reduce(block, tile, reduction::$reduction, source, at, out);
             })*
         }

@@ -6,10 +6,11 @@ use crate::data::Rng;
 use crate::{bytes, elements};
 use bytemuck::Pod;
 use half::{bf16, f16};
+use ptx_matrix::copy::reduction::Operation;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::launch::Device;
 use ptx_matrix_conformance_kernels::bulk::{self as kernels, REDUCED};
-use ptx_matrix_conformance_kernels::{Operation, async_stores, atomic_reductions, cluster};
+use ptx_matrix_conformance_kernels::{async_stores, atomic_reductions, cluster};
 use rand::RngExt;
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
@@ -278,8 +279,8 @@ macro_rules! reductions {
 }
 
 /// The checks of atomic reductions, in global and in shared memory. A row has the form, its
-/// operation, its kernels, the element type, the oldest GPU, a generator, and the reduction of `m`
-/// by `v`; and, if it differs, the one in shared memory.
+/// operation, its kernels, the element type, and the oldest GPU. Then come a generator, and the
+/// reduction of `m` by `v`. If it differs in shared memory, that one follows.
 macro_rules! atomic_reductions {
     ($device:ident; $($form:literal $operation:ident $kernel:ident $shared:ident $element:ty,
         $sm:literal: $draw:expr, |$m:ident, $v:ident| $reduced:expr

@@ -5,10 +5,10 @@ use crate::data::Rng;
 use crate::{bytes, elements};
 use bytemuck::Pod;
 use ptx_matrix::copy::BoxTile;
+use ptx_matrix::copy::reduction::Operation;
 use ptx_matrix::forms::Needs;
 use ptx_matrix::isa::TensorMapError;
 use ptx_matrix::launch::{Device, EncodedMap, EncodedMapMut, Tensor};
-use ptx_matrix_conformance_kernels::Operation;
 use ptx_matrix_conformance_kernels::tensor::{
     self as kernels, Line, Of32, Of64, Of128, Plain, Reduced, Reduced64,
 };
