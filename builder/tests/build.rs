@@ -191,8 +191,12 @@ fn kernel_is_optimised_once_for_all_targets_where_it_is_same() {
     for file in &of_another_build {
         std::fs::write(file, "what nobody needs any more").unwrap();
     }
+    let of_interrupted_build = kept.join("0123.printed");
+    std::fs::create_dir_all(&of_interrupted_build).unwrap();
+    std::fs::write(of_interrupted_build.join("module.ll"), "; unfinished").unwrap();
     build([Arch::SM_80, Arch::SM_86, Arch::SM_90A]);
     assert_eq!(of_another_build.map(|file| file.exists()), [false; 3]);
+    assert!(!of_interrupted_build.exists());
 
     let files: Vec<_> = std::fs::read_dir(&kept)
         .unwrap()
