@@ -1,7 +1,7 @@
 //! Unpacks Debian's packages into a folder, without installing them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -181,11 +181,37 @@ impl Apt {
 
         progress(&format!("unpacking {} packages", lacking.len()));
         for entry in std::fs::read_dir(&folder)?.flatten() {
-            process::stdout(process::clean_command("dpkg").arg("-x").arg(entry.path()).arg(root))?;
+            extract(&entry.path(), root)?;
             std::fs::remove_file(entry.path())?;
         }
         Ok(lacking)
     }
+}
+
+/// Unpacks a package into `root`. Of rustc's sources it takes the library, a tenth of the files:
+/// not the compiler, its tools and its tests.
+fn extract(package: &Path, root: &Path) -> Result<()> {
+    let mut read = process::clean_command("dpkg-deb");
+    read.arg("--fsys-tarfile").arg(package).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut reader = read.spawn().context("cannot run dpkg-deb")?;
+    let mut tar = process::clean_command("tar");
+    tar.args(["--extract", "--no-wildcards-match-slash", "--directory"]).arg(root);
+    tar.args(["--exclude=./usr/src/*/compiler", "--exclude=./usr/src/*/src"]);
+    if let Some(archive) = reader.stdout.take() {
+        tar.stdin(archive);
+    }
+    let extracted = process::stdout(&mut tar);
+    // While it holds the other end of the pipe, `dpkg-deb` does not end.
+    drop(tar);
+    let output = reader.wait_with_output().context("cannot run dpkg-deb")?;
+    // If one of the two fails, so may the other: both say why.
+    let failed = || {
+        let why = String::from_utf8_lossy(&output.stderr);
+        format!("cannot unpack {}: {}", package.display(), why.trim_end())
+    };
+    extracted.with_context(failed)?;
+    ensure!(output.status.success(), failed());
+    Ok(())
 }
 
 /// Reads the version that apt would install, from `apt-cache policy`.
@@ -216,6 +242,55 @@ mod tests {
         );
         assert_eq!(candidate_in("rustc-web:\n  Candidate: (none)\n"), None);
         assert_eq!(candidate_in(""), None);
+    }
+
+    /// Makes a package like that of rustc's sources. `None` without Debian's tools.
+    fn package(folder: &Path) -> Option<PathBuf> {
+        if process::stdout(process::clean_command("dpkg-deb").arg("--version")).is_err() {
+            return None;
+        }
+        for part in ["library/core.rs", "library/src/lib.rs", "compiler/ast.rs", "src/doc.md"] {
+            let file = folder.join("files/usr/src/rustc-1.96.0").join(part);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, part).unwrap();
+        }
+        let control = folder.join("files/DEBIAN/control");
+        std::fs::create_dir_all(control.parent().unwrap()).unwrap();
+        let fields = "Package: p\nVersion: 1\nArchitecture: all\nMaintainer: m <m@m.m>\n\
+                      Description: d\n";
+        std::fs::write(control, fields).unwrap();
+        let made = folder.join("p.deb");
+        let mut build = process::clean_command("dpkg-deb");
+        process::stdout(build.arg("--build").arg(folder.join("files")).arg(&made)).unwrap();
+        Some(made)
+    }
+
+    #[test]
+    fn unpacks_the_library_of_rustcs_sources_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(package) = package(folder.path()) else { return };
+        let root = folder.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        extract(&package, &root).unwrap();
+        let sources = root.join("usr/src/rustc-1.96.0");
+        for (part, is_kept) in [
+            ("library/core.rs", true),
+            ("library/src/lib.rs", true),
+            ("compiler", false),
+            ("src", false),
+        ] {
+            assert_eq!(sources.join(part).exists(), is_kept, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_broken_package_is_an_error_that_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(package) = package(folder.path()) else { return };
+        let bytes = std::fs::read(&package).unwrap();
+        std::fs::write(&package, &bytes[..bytes.len() - 60]).unwrap();
+        let error = format!("{:#}", extract(&package, folder.path()).unwrap_err());
+        assert!(error.contains("p.deb") && error.contains("dpkg-deb: error"), "{error}");
     }
 
     #[test]
