@@ -327,7 +327,7 @@ fn check_slice<T: Element>(
         count <= len && index <= len - count,
         site,
         GlobalOutOfBounds {
-            access: "copy",
+            access: crate::lane::AccessKind::Copy,
             name,
             index: index.saturating_add(count).saturating_sub(1),
             len

@@ -210,7 +210,7 @@ where
             count <= from.len() && index <= from.len() - count,
             site,
             GlobalOutOfBounds {
-                access: "copy",
+                access: crate::lane::AccessKind::Copy,
                 name: from.name(),
                 index: index.saturating_add(count).saturating_sub(1),
                 len: from.len()
@@ -222,7 +222,12 @@ where
         check!(
             address.is_multiple_of(BYTES),
             site,
-            GlobalMisaligned { access: "copy", name: from.name(), index, bytes: BYTES }
+            GlobalMisaligned {
+                access: crate::lane::AccessKind::Copy,
+                name: from.name(),
+                index,
+                bytes: BYTES
+            }
         );
         let to = tile.address() + SharedTile::<T, ROWS, COLS, S, O>::offset(row, col);
         from.note_read(site, index, count);

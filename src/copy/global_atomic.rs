@@ -3,7 +3,7 @@
 use super::reduction::AtomicReduction;
 use crate::element::Element;
 use crate::isa::Semantics;
-use crate::lane::{Lane, Sealed, Site};
+use crate::lane::{AccessKind, Lane, Sealed, Site};
 use crate::memory::GlobalAtomic;
 use crate::raw;
 use crate::sync::{Acquire, LoadOrder, MemoryOrder, StoreOrder};
@@ -180,7 +180,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
         BuildTarget: Supports<R::Needs>,
     {
         let _ = (lane, reduction, order);
-        let at = self.to_operate(index, "atomic operation", Site::here());
+        let at = self.to_operate(index, AccessKind::Atomic, Site::here());
         // SAFETY: an element of the slice, which only atomic operations access.
         unsafe { R::fetch_in_global(at, value, O::SEMANTICS) }
     }
@@ -195,7 +195,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
         T: AtomicElement,
     {
         let _ = (lane, order);
-        let from = self.to_operate(index, "atomic load", Site::here());
+        let from = self.to_operate(index, AccessKind::AtomicLoad, Site::here());
         // SAFETY: an element of the slice, which only atomic operations access.
         unsafe { T::load(from, O::SEMANTICS) }
     }
@@ -210,7 +210,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
         T: AtomicElement,
     {
         let _ = (lane, order);
-        let to = self.to_operate(index, "atomic store", Site::here());
+        let to = self.to_operate(index, AccessKind::AtomicStore, Site::here());
         // SAFETY: an element of the slice, which only atomic operations access.
         unsafe { T::store(to, value, O::SEMANTICS) }
     }
@@ -226,7 +226,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
         T: AtomicElement,
     {
         let _ = (lane, order);
-        let at = self.to_operate(index, "atomic exchange", Site::here());
+        let at = self.to_operate(index, AccessKind::AtomicExchange, Site::here());
         // SAFETY: an element of the slice, which only atomic operations access.
         unsafe { T::exchange(at, value, O::SEMANTICS) }
     }
@@ -251,7 +251,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
         T: AtomicElement,
     {
         let _ = (lane, order);
-        let at = self.to_operate(index, "atomic exchange", Site::here());
+        let at = self.to_operate(index, AccessKind::AtomicExchange, Site::here());
         // SAFETY: an element of the slice, which only atomic operations access.
         unsafe { T::compare_exchange(at, expected, value, O::SEMANTICS) }
     }
@@ -299,7 +299,7 @@ impl<T: Element> GlobalAtomic<'_, T> {
     where
         T: AtomicElement,
     {
-        let from = self.to_operate(index, "atomic load", Site::here());
+        let from = self.to_operate(index, AccessKind::AtomicLoad, Site::here());
         let _ = lane;
         loop {
             // SAFETY: an element of the slice, which only atomic operations access.

@@ -184,7 +184,7 @@ impl<'k, Tile: ReadTile, P: Piece, const COPIES: usize, O: Order>
                 && element.is_multiple_of(Self::EACH),
             site,
             GlobalMisaligned {
-                access: "copy",
+                access: crate::lane::AccessKind::Copy,
                 name: matrix.elements().name(),
                 index: line.saturating_mul(matrix.stride()).saturating_add(element),
                 bytes: size_of::<P>()

@@ -249,7 +249,7 @@ impl<'k, Tile: ReadTile, const COPIES: usize> TileReader<'k, Tile, COPIES> {
             aligned,
             site,
             GlobalMisaligned {
-                access: "copy",
+                access: crate::lane::AccessKind::Copy,
                 name: matrix.elements().name(),
                 index: first_line.saturating_mul(matrix.stride()).saturating_add(first),
                 bytes: CHUNK

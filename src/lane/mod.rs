@@ -10,6 +10,7 @@
 //! | [`PerLane`] | a value for each lane; on a GPU, the lane's own `T` in registers |
 //! | [`LaneCapture`] | the values that a lane closure may capture |
 //! | [`Grid`] | coordinates of blocks in the grid |
+//! | [`AccessKind`] | what an access to memory does, in a finding |
 //! | [`LANES`] | 32, the lanes of a warp |
 //!
 //! ```
@@ -27,6 +28,7 @@
 //! assert_eq!(d[5], 25);
 //! ```
 
+mod access_kind;
 mod grid;
 #[cfg_attr(target_arch = "nvptx64", path = "device.rs")]
 #[cfg_attr(not(target_arch = "nvptx64"), path = "host.rs")]
@@ -34,6 +36,7 @@ mod here;
 mod sealed;
 mod site;
 
+pub use access_kind::AccessKind;
 pub use grid::Grid;
 pub(crate) use here::Capturable;
 pub use here::LaneCapture;

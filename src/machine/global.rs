@@ -3,7 +3,7 @@
 use crate::element::Element;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::engine::{self, ElementOf, LaunchId, Slice};
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use crate::machine::check;
 use bytemuck::Pod;
 
@@ -88,7 +88,7 @@ impl<T> RawSlice<T> {
         check!(
             count <= len,
             site,
-            GlobalOutOfBounds { access: "slice", name: self.name, index: count, len }
+            GlobalOutOfBounds { access: AccessKind::Slice, name: self.name, index: count, len }
         );
         // SAFETY: within the slice, or at its end.
         let start = unsafe { start.add(count) };
@@ -170,7 +170,7 @@ impl<T: Element> RawSlice<T> {
     }
 
     #[inline]
-    fn element(self, index: usize, access: &'static str, site: Site) -> *mut T {
+    fn element(self, index: usize, access: AccessKind, site: Site) -> *mut T {
         #[cfg(target_arch = "nvptx64")]
         let _ = access;
         #[cfg(not(target_arch = "nvptx64"))]
@@ -208,7 +208,7 @@ impl<T: Element> RawSlice<T> {
     /// Reads element `index`. No thread writes it.
     #[inline]
     pub(crate) fn get(self, index: usize, site: Site) -> T {
-        let element = self.element(index, "read", site);
+        let element = self.element(index, AccessKind::Read, site);
         #[cfg(not(target_arch = "nvptx64"))]
         {
             if self.in_place {
@@ -240,7 +240,7 @@ impl<T: Element> RawSlice<T> {
     /// Reads element `index`. Threads may write it.
     #[inline]
     pub(crate) fn get_written(self, index: usize, site: Site) -> T {
-        let element = self.element(index, "read", site);
+        let element = self.element(index, AccessKind::Read, site);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: an element of the slice. Volatile: another thread may have written it since.
         return unsafe {
@@ -264,7 +264,7 @@ impl<T: Element> RawSlice<T> {
     /// Writes element `index`.
     #[inline]
     pub(crate) fn set(self, index: usize, value: T, site: Site) {
-        let element = self.element(index, "write", site);
+        let element = self.element(index, AccessKind::Write, site);
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: an element of the slice.
         unsafe {
@@ -301,12 +301,12 @@ impl<T: Element> RawSlice<T> {
     #[inline]
     pub(crate) fn to_reduce(self, index: usize, site: Site) -> *mut T {
         let _ = self.as_ptr(true);
-        self.element(index, "reduction", site)
+        self.element(index, AccessKind::Reduction, site)
     }
 
-    /// The address of element `index`, for an atomic operation. `access` is the operation.
+    /// The address of element `index`, for an atomic operation.
     #[inline]
-    pub(crate) fn to_operate(self, index: usize, access: &'static str, site: Site) -> *mut T {
+    pub(crate) fn to_operate(self, index: usize, access: AccessKind, site: Site) -> *mut T {
         let element = self.element(index, access, site);
         #[cfg(not(target_arch = "nvptx64"))]
         engine::note_slice(Slice {

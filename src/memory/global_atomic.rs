@@ -1,7 +1,7 @@
 //! Slices of global memory for atomic operations, as kernel parameters.
 
 use crate::element::Element;
-use crate::lane::{Capturable, Site};
+use crate::lane::{AccessKind, Capturable, Site};
 use crate::machine::RawSlice;
 use core::marker::PhantomData;
 
@@ -145,7 +145,7 @@ impl<T> GlobalAtomic<'_, T> {
 impl<T: Element> GlobalAtomic<'_, T> {
     /// The address of an element, for an atomic operation. Beyond the slice, the kernel stops.
     #[inline]
-    pub(crate) fn to_operate(self, index: usize, access: &'static str, site: Site) -> *mut T {
+    pub(crate) fn to_operate(self, index: usize, access: AccessKind, site: Site) -> *mut T {
         self.slice.to_operate(index, access, site)
     }
 }

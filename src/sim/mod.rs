@@ -48,6 +48,7 @@ pub use crate::engine::{
 pub use crate::engine::{MmaArithmetic, NameByte, SharedField, SharedName, name_fields};
 #[doc(hidden)]
 pub use crate::isa::{Quad, WarpGroupFp8};
+pub use crate::lane::AccessKind;
 pub use crate::target::{Arch, UnknownArch};
 pub use by_name::Execution;
 pub use simulator::{CheckedRun, Simulator};

@@ -3,7 +3,7 @@
 
 use ptx_matrix::mma::{GroupAccumulator, SharedAccumulator};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Misuse, SimError, Simulator};
 
 /// Each block of a pair loads the accumulators that the other has stored.
 #[kernel(threads = 128, cluster = 2, target = "sm_90")]
@@ -59,12 +59,15 @@ fn load_before_the_sync_or_from_an_ended_peer_is_an_error() {
         }
     };
     find(1, |error| {
-        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+        let Misuse::Race {
+            access: AccessKind::Read, other_access: AccessKind::Write, other, ..
+        } = error.misuse
+        else {
             return false;
         };
         matches!(other, Agent::WarpOfPeer { .. })
     });
-    find(2, |error| matches!(error.misuse, Misuse::PeerEnded { access: "read", .. }));
+    find(2, |error| matches!(error.misuse, Misuse::PeerEnded { access: AccessKind::Read, .. }));
     find(3, |error| matches!(error.misuse, Misuse::SharedUnwritten { bytes: 16, .. }));
 }
 

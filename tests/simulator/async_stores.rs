@@ -6,7 +6,7 @@ use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::scope::Peer;
-use ptx_matrix::sim::{BarrierMisuse, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 64>;
 
@@ -127,7 +127,10 @@ fn barrier_must_expect_the_bytes() {
 #[test]
 fn send_needs_a_running_peer_and_the_peers_barrier() {
     for error in find(3) {
-        assert!(matches!(error.misuse, Misuse::PeerNotStarted { access: "copy", .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::PeerNotStarted { access: AccessKind::Copy, .. }),
+            "{error}"
+        );
     }
     for error in find(4) {
         assert!(matches!(error.misuse, Misuse::BarrierOfAnother { to: 0, barrier: 1 }), "{error}");
@@ -137,7 +140,10 @@ fn send_needs_a_running_peer_and_the_peers_barrier() {
 #[test]
 fn second_copy_to_the_same_row_is_an_error() {
     for error in find(5) {
-        assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "copy", .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::CopyInFlight { access: AccessKind::Copy, .. }),
+            "{error}"
+        );
     }
 }
 
@@ -145,7 +151,10 @@ fn second_copy_to_the_same_row_is_an_error() {
 fn unaligned_vector_is_an_error() {
     for error in find(6) {
         assert!(
-            matches!(error.misuse, Misuse::SharedMisaligned { access: "write", bytes: 8, .. }),
+            matches!(
+                error.misuse,
+                Misuse::SharedMisaligned { access: AccessKind::Write, bytes: 8, .. }
+            ),
             "{error}"
         );
     }
@@ -157,7 +166,7 @@ fn read_before_the_wait_is_an_error() {
         let early = |error: &SimError| {
             matches!(
                 error.misuse,
-                Misuse::CopyInFlight { access: "read", .. }
+                Misuse::CopyInFlight { access: AccessKind::Read, .. }
                     | Misuse::Race { .. }
                     | Misuse::BulkUnfinished
             )
@@ -264,6 +273,9 @@ fn reductions_race_with_other_accesses() {
     find(1, |misuse| matches!(misuse, Misuse::SharedUnwritten { bytes: 4, .. }));
     find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { .. }));
     find(3, |misuse| {
-        matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. })
+        matches!(
+            misuse,
+            Misuse::CopyInFlight { access: AccessKind::Read, .. } | Misuse::Race { .. }
+        )
     });
 }

@@ -5,7 +5,7 @@ use ptx_matrix::copy::reduction;
 use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Misuse, Simulator};
 
 type Tile = SharedTile<u32, 4, 32>;
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
@@ -200,7 +200,7 @@ fn copy_from_an_offset(
 fn source_of_a_copy_between_blocks_is_aligned() {
     copy_from_an_offset::simulate(2, 16).check();
     let misuse = copy_from_an_offset::simulate(2, 4).unwrap_err().misuse.clone();
-    assert!(matches!(misuse, Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
+    assert!(matches!(misuse, Misuse::SharedMisaligned { access: AccessKind::Copy, bytes: 16, .. }));
 }
 
 /// Warp 0 reads a tile and releases it. Warp 1 refills it. Warp 2 waits for the copy, and changes

@@ -6,7 +6,7 @@ use ptx_matrix::copy::reduction::{Add, Inc, Max};
 use ptx_matrix::memory::GlobalMatrixMut;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Finding, Memory, Misuse, SimError, Simulator, mark_unwritten};
+use ptx_matrix::sim::{AccessKind, Finding, Memory, Misuse, SimError, Simulator, mark_unwritten};
 
 /// All lanes of two warps add to `sums`, whose first element has the mistake `how`.
 #[kernel(threads = 64)]
@@ -56,7 +56,7 @@ fn added(blocks: u32, how: u32) -> Result<([f32; 4], f32), SimError> {
 
 /// Asserts that an access of `sums` races with a reduction, in either order.
 #[track_caller]
-fn raced(blocks: u32, how: u32, access: &str, mark: &str) {
+fn raced(blocks: u32, how: u32, access: AccessKind, mark: &str) {
     let error = added(blocks, how).unwrap_err();
     let Misuse::Race { access: one, memory, other_access, other_place, .. } = &error.misuse else {
         panic!("{error}");
@@ -64,7 +64,7 @@ fn raced(blocks: u32, how: u32, access: &str, mark: &str) {
     let place = error.place.as_ref().expect("a place");
     let mut found = [(*one, place.line), (*other_access, other_place.line)];
     found.sort_unstable();
-    let mut expected = [("reduction", line_of("add").1), (access, line_of(mark).1)];
+    let mut expected = [(AccessKind::Reduction, line_of("add").1), (access, line_of(mark).1)];
     expected.sort_unstable();
     assert_eq!(found, expected, "{error}");
     assert_eq!(*memory, Memory::Global { name: "sums", index: 0 });
@@ -85,13 +85,13 @@ fn element_is_read_and_written_in_order() {
 
 #[test]
 fn read_without_a_sync_races() {
-    raced(1, 3, "read", "early");
+    raced(1, 3, AccessKind::Read, "early");
 }
 
 #[test]
 fn accesses_of_another_block_race() {
-    raced(2, 5, "read", "late");
-    raced(2, 1, "write", "write");
+    raced(2, 5, AccessKind::Read, "late");
+    raced(2, 1, AccessKind::Write, "write");
 }
 
 /// Of each block, warp 0 adds to an element, and warp 1 takes the maximum, with `sync`s between.
@@ -118,7 +118,9 @@ fn reductions_by_different_operations_need_an_order() {
     assert_eq!(d, [32]);
     let raced = |blocks, syncs| {
         let error = add_and_maximise::simulate(blocks, &mut [0], syncs, 0).unwrap_err();
-        let Misuse::Race { access: "reduction", other_access: "reduction", .. } = error.misuse
+        let Misuse::Race {
+            access: AccessKind::Reduction, other_access: AccessKind::Reduction, ..
+        } = error.misuse
         else {
             panic!("{error}");
         };
@@ -141,7 +143,9 @@ fn reductions_by_different_operations_race_in_a_block() {
         });
     }
     let error = both::simulate(1, &mut [0]).unwrap_err();
-    let Misuse::Race { access: "reduction", other_access: "reduction", .. } = error.misuse else {
+    let Misuse::Race { access: AccessKind::Reduction, other_access: AccessKind::Reduction, .. } =
+        error.misuse
+    else {
         panic!("{error}");
     };
 }
@@ -191,7 +195,7 @@ fn reduction_out_of_bounds_is_an_error() {
     let error = count::simulate(1, &mut d, 5).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "reduction", name: "d", index: 5, len: 5 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Reduction, name: "d", index: 5, len: 5 }
     );
     assert_at(&error, "beyond", (0, 0, 0), 0, Some(0));
 }
@@ -250,9 +254,12 @@ fn raw_reductions_are_checked() {
     assert_eq!(error(1, "warp"), Misuse::RawAtWarpScope { form });
     assert_eq!(error(2, "wide"), Misuse::ReductionWidth { name: "d", element: 4, bytes: 8 });
     let misaligned =
-        Misuse::GlobalMisaligned { access: "reduction", name: "d", index: 0, bytes: 4 };
+        Misuse::GlobalMisaligned { access: AccessKind::Reduction, name: "d", index: 0, bytes: 4 };
     assert_eq!(error(3, "misaligned"), misaligned);
-    assert_eq!(error(4, "outside"), Misuse::OutsideOfSlices { access: "reduction", bytes: 4 });
+    assert_eq!(
+        error(4, "outside"),
+        Misuse::OutsideOfSlices { access: AccessKind::Reduction, bytes: 4 }
+    );
 }
 
 /// A reduction beside a bulk copy in flight to the element; beside a reduction by a bulk copy, of
@@ -282,7 +289,8 @@ fn bulk_copy_in_flight_is_no_reduction() {
     assert_eq!(d, [1000, 1002, 1204, 1006]);
     for how in [1, 2] {
         let error = in_flight::simulate(1, &mut d, how).unwrap_err();
-        let Misuse::StoreInFlight { access: "reduction", name: "d", index: 2, .. } = error.misuse
+        let Misuse::StoreInFlight { access: AccessKind::Reduction, name: "d", index: 2, .. } =
+            error.misuse
         else {
             panic!("{error}");
         };

@@ -4,7 +4,7 @@ use crate::line_of;
 use ptx_matrix::copy::reduction::{Add, And, Dec, Inc, Max, Min, Or, Xor};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Memory, Misuse, SimError, Simulator, mark_unwritten};
+use ptx_matrix::sim::{AccessKind, Agent, Memory, Misuse, SimError, Simulator, mark_unwritten};
 use ptx_matrix::sync::{Acquire, AcquireRelease, Relaxed, Release};
 
 /// Asserts that the error is on the marked line. The seed decides in which block.
@@ -83,7 +83,11 @@ fn missing_order_between_blocks_is_a_race() {
         else {
             panic!("{how}: {error}");
         };
-        assert_eq!((*access, *other_access), ("read", "write"), "{how}: {error}");
+        assert_eq!(
+            (*access, *other_access),
+            (AccessKind::Read, AccessKind::Write),
+            "{how}: {error}"
+        );
         assert!(matches!(memory, Memory::Global { name: "parts", .. }), "{how}: {error}");
         assert_eq!(other_place.line, line_of("parts are written").1, "{how}");
         assert_line(&error, "parts are read");

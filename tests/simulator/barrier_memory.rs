@@ -6,7 +6,7 @@ use ptx_matrix::copy::CpAsync;
 use ptx_matrix::mma::{B16, LdMatrix, NoTrans, X1};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 
 type Tile = SharedTile<u32, 4, 8>;
 type Ring = SharedRing<Tile, 1>;
@@ -14,7 +14,7 @@ type Ring = SharedRing<Tile, 1>;
 /// The accesses to a barrier's memory in the error, each with its address. Each must name the line
 /// of the barrier's initialisation.
 #[track_caller]
-fn touched(error: &SimError, made: &str) -> Vec<(&'static str, u32)> {
+fn touched(error: &SimError, made: &str) -> Vec<(AccessKind, u32)> {
     let touches = error.findings().iter().filter_map(|finding| match &finding.misuse {
         Misuse::BarrierMemory { access, address, place } => {
             assert_eq!((place.file.clone(), place.line), line_of(made), "{error}");
@@ -125,12 +125,12 @@ fn access_to_a_live_barrier_is_an_error() {
             );
             touched(&error, "made in a tile")
         };
-        assert_eq!(accesses(1), [("write", SHARED_BASE)]);
-        assert_eq!(accesses(2), [("read", SHARED_BASE + 4)]);
-        assert_eq!(accesses(3)[0], ("copy", SHARED_BASE));
-        assert_eq!(accesses(4)[0], ("copy", SHARED_BASE));
-        assert_eq!(accesses(5), [("read", SHARED_BASE)]);
-        assert_eq!(accesses(6), [("read", SHARED_BASE)]);
+        assert_eq!(accesses(1), [(AccessKind::Write, SHARED_BASE)]);
+        assert_eq!(accesses(2), [(AccessKind::Read, SHARED_BASE + 4)]);
+        assert_eq!(accesses(3)[0], (AccessKind::Copy, SHARED_BASE));
+        assert_eq!(accesses(4)[0], (AccessKind::Copy, SHARED_BASE));
+        assert_eq!(accesses(5), [(AccessKind::Read, SHARED_BASE)]);
+        assert_eq!(accesses(6), [(AccessKind::Read, SHARED_BASE)]);
         for how in [0, 7, 9] {
             run(seed, how).unwrap().unwrap();
         }
@@ -180,10 +180,13 @@ fn access_to_a_live_peer_barrier_is_an_error() {
         let run = |how| of_a_peer::launch(&Simulator::new(seed), 2, how);
         // An address in the window of the cluster, which contains the rank.
         let of_first = SHARED_BASE | 1 << 24;
-        assert_eq!(touched(&run(1).unwrap_err(), "made in a peer's tile"), [("write", of_first)]);
+        assert_eq!(
+            touched(&run(1).unwrap_err(), "made in a peer's tile"),
+            [(AccessKind::Write, of_first)]
+        );
         assert_eq!(
             touched(&run(2).unwrap_err(), "made in a peer's tile"),
-            [("read", of_first + 4)]
+            [(AccessKind::Read, of_first + 4)]
         );
         for how in [3, 4] {
             run(how).unwrap().check().unwrap();
@@ -225,8 +228,14 @@ fn raw_memory(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) 
 fn raw_access_to_a_live_barrier_is_an_error() {
     for seed in 0..4 {
         let run = |how| raw_memory::launch(&Simulator::new(seed), 1, &mut [0], how);
-        assert_eq!(touched(&run(1).unwrap_err(), "made by hand"), [("write", SHARED_BASE + 4)]);
-        assert_eq!(touched(&run(2).unwrap_err(), "made by hand"), [("read", SHARED_BASE)]);
+        assert_eq!(
+            touched(&run(1).unwrap_err(), "made by hand"),
+            [(AccessKind::Write, SHARED_BASE + 4)]
+        );
+        assert_eq!(
+            touched(&run(2).unwrap_err(), "made by hand"),
+            [(AccessKind::Read, SHARED_BASE)]
+        );
         let again =
             Misuse::Barrier { address: SHARED_BASE, misuse: BarrierMisuse::InitialisedAgain };
         assert_eq!(run(3).unwrap_err().misuse, again);
@@ -303,7 +312,7 @@ fn barrier_init_in_memory_in_use_is_an_error() {
         let run =
             |how| made_too_early::launch(&Simulator::new(seed), 1, &[1; 32], &mut [0; 32], how);
         let is_copy = |misuse: &Misuse| {
-            matches!(misuse, Misuse::CopyInFlight { access: "mbarrier.init", .. })
+            matches!(misuse, Misuse::CopyInFlight { access: AccessKind::BarrierInit, .. })
         };
         let error = run(0).unwrap_err();
         assert!(is_copy(&error.misuse), "{error}");
@@ -314,7 +323,7 @@ fn barrier_init_in_memory_in_use_is_an_error() {
         assert!(
             matches!(
                 error.misuse,
-                Misuse::Race { .. } | Misuse::BarrierMemory { access: "read", .. }
+                Misuse::Race { .. } | Misuse::BarrierMemory { access: AccessKind::Read, .. }
             ),
             "{error}"
         );

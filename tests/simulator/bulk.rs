@@ -5,7 +5,8 @@ use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{
-    Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator,
+    AccessKind, Agent, Awaited, BarrierMisuse, Memory, Misuse, Place, SHARED_BASE, SimError,
+    Simulator,
 };
 
 type Tile = SharedTile<u32, 4, 32>;
@@ -240,7 +241,8 @@ fn access_to_a_store_in_flight_is_an_error() {
     }
     for wait in [1, 2] {
         let error = run(wait, 2).unwrap_err();
-        let Misuse::StoreInFlight { access: "read", place, has_read, .. } = &error.misuse else {
+        let Misuse::StoreInFlight { access: AccessKind::Read, place, has_read, .. } = &error.misuse
+        else {
             panic!("{error}")
         };
         assert_place(place, "started");
@@ -444,9 +446,12 @@ fn invalid_raw_copy_is_an_error() {
     assert!(matches!(misuse(4), Misuse::BulkMisaligned { index: 2, beyond: 8, .. }));
     assert!(matches!(
         misuse(5),
-        Misuse::GlobalOutOfBounds { access: "copy", index: 131, len: 128, .. }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Copy, index: 131, len: 128, .. }
     ));
-    assert!(matches!(misuse(6), Misuse::SharedMisaligned { access: "copy", bytes: 16, .. }));
+    assert!(matches!(
+        misuse(6),
+        Misuse::SharedMisaligned { access: AccessKind::Copy, bytes: 16, .. }
+    ));
 }
 
 /// Typed copies beyond a slice, and from an unaligned start.
@@ -472,7 +477,10 @@ fn misaligned_or_out_of_bounds_copy_is_an_error() {
     typed_copy::simulate(1, &a, 128).check();
     let error = typed_copy::simulate(1, &a, 132).unwrap_err();
     assert!(
-        matches!(error.misuse, Misuse::GlobalOutOfBounds { access: "copy", index: 259, .. }),
+        matches!(
+            error.misuse,
+            Misuse::GlobalOutOfBounds { access: AccessKind::Copy, index: 259, .. }
+        ),
         "{error}"
     );
     assert_elected_at(&error, "typed", (0, 0, 0), 0);
@@ -597,9 +605,12 @@ fn reductions_race_only_with_reads_and_writes() {
     let mut d: [u32; 128] = core::array::from_fn(|i| i as u32);
     reduce::simulate(4, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|i| i as u32 + 1 + 2 + 3 + 4));
-    for (how, marker, access) in [(1, "written beside", "write"), (2, "read beside", "read")] {
+    for (how, marker, access) in
+        [(1, "written beside", AccessKind::Write), (2, "read beside", AccessKind::Read)]
+    {
         let error = reduce::simulate(2, &mut [0; 128], how).unwrap_err();
-        let Misuse::Race { access: found, other_access: "reduction", .. } = &error.misuse else {
+        let Misuse::Race { access: found, other_access: AccessKind::Reduction, .. } = &error.misuse
+        else {
             panic!("{error}")
         };
         assert_eq!(*found, access);
@@ -836,8 +847,13 @@ fn source_of_a_copy_in_flight_is_not_written() {
         assert_eq!((d[31], d[32]), (8, 7));
         assert_eq!(run(&simulator, false, true).unwrap()[128], 7);
         let error = run(&simulator, true, true).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", other_place, other, .. } =
-            &error.misuse
+        let Misuse::Race {
+            access: AccessKind::Write,
+            other_access: AccessKind::Read,
+            other_place,
+            other,
+            ..
+        } = &error.misuse
         else {
             panic!("{error}");
         };

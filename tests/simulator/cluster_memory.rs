@@ -12,7 +12,7 @@ use ptx_matrix::raw::{
     cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
     cp_async_bulk_tensor_2d_shared_cta_global_tile_mbarrier_complete_tx_bytes as load_2d_cta,
 };
-use ptx_matrix::sim::{self, Agent, BarrierMisuse, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{self, AccessKind, Agent, BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -72,7 +72,12 @@ fn cluster_arrival_releases_the_writes() {
 fn block_arrival_or_single_lane_arrival_does_not_release() {
     for how in [1, 2, 3] {
         for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], how)) {
-            let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse
+            let Misuse::Race {
+                access: AccessKind::Read,
+                other_access: AccessKind::Write,
+                other,
+                ..
+            } = error.misuse
             else {
                 panic!("{error}")
             };
@@ -85,7 +90,7 @@ fn block_arrival_or_single_lane_arrival_does_not_release() {
 #[test]
 fn access_before_the_peer_started_is_an_error() {
     for error in find(|simulator| send::launch(simulator, 2, &mut [0; 32], 5)) {
-        let Misuse::PeerNotStarted { access: "write", block } = error.misuse else {
+        let Misuse::PeerNotStarted { access: AccessKind::Write, block } = error.misuse else {
             panic!("{error}")
         };
         assert_eq!(block, SECOND);
@@ -147,9 +152,11 @@ fn access_after_the_peer_ended_is_an_error() {
         visit::launch(&Simulator::new(0).schedules(16), 2, access, 0).check();
     }
     visit::launch(&Simulator::new(0).schedules(16), 2, 2, 1).check();
-    for (access, marker, expected) in
-        [(0, "reads", "read"), (1, "writes", "write"), (2, "arrives", "arrival")]
-    {
+    for (access, marker, expected) in [
+        (0, "reads", AccessKind::Read),
+        (1, "writes", AccessKind::Write),
+        (2, "arrives", AccessKind::Arrival),
+    ] {
         for ends in if access == 1 { 2..4 } else { 3..4 } {
             for error in find(|simulator| visit::launch(simulator, 2, access, ends)) {
                 let Misuse::PeerEnded { access, block } = error.misuse else { panic!("{error}") };
@@ -199,8 +206,9 @@ fn completed_phase_covers_its_bytes() {
             signal_bytes::launch(&Simulator::new(0).schedules(16), 2, how, waits).check();
         }
         for error in find(|simulator| signal_bytes::launch(simulator, 2, how, 0)) {
-            let is_it =
-                |misuse: &Misuse| *misuse == Misuse::PeerEnded { access: "arrival", block: SECOND };
+            let is_it = |misuse: &Misuse| {
+                *misuse == Misuse::PeerEnded { access: AccessKind::Arrival, block: SECOND }
+            };
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
         }
     }
@@ -219,7 +227,9 @@ fn both_write(block: &ClusterBlock<2>, #[shared] row: Row) {
 #[test]
 fn blocks_race_in_the_memory_of_one_block() {
     for error in find(|simulator| both_write::launch(simulator, 2)) {
-        let Misuse::Race { access: "write", other_access: "write", other, .. } = error.misuse
+        let Misuse::Race {
+            access: AccessKind::Write, other_access: AccessKind::Write, other, ..
+        } = error.misuse
         else {
             panic!("{error}")
         };
@@ -270,7 +280,7 @@ fn rank_outside_the_cluster_is_an_error() {
     }
     assert!(matches!(run(2).misuse, Misuse::BlockMask { mask: 0b101, blocks: 2 }));
     assert!(matches!(run(3).misuse, Misuse::BlockMask { mask: 0, blocks: 2 }));
-    assert!(matches!(run(4).misuse, Misuse::SharedOutOfBounds { access: "read", .. }));
+    assert!(matches!(run(4).misuse, Misuse::SharedOutOfBounds { access: AccessKind::Read, .. }));
     assert!(matches!(run(5).misuse, Misuse::ClusterRank { rank: 4, blocks: 2 }));
 }
 
@@ -394,14 +404,14 @@ fn peer_copy_without_fence_or_waits_is_an_error() {
     for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 3)) {
         let found = |misuse: &Misuse| match misuse {
             Misuse::CopySourceInFlight { warp: 0, block, .. } => *block == Some(FIRST),
-            Misuse::Race { access: "write", other: Agent::Asynchronous, .. } => true,
+            Misuse::Race { access: AccessKind::Write, other: Agent::Asynchronous, .. } => true,
             _ => false,
         };
         assert!(error.findings().iter().any(|finding| found(&finding.misuse)), "{error}");
     }
     for error in find(|simulator| copy::launch(simulator, 2, &mut [0; 32], 4)) {
         let found = |misuse: &Misuse| match misuse {
-            Misuse::CopyInFlight { access: "read", block, .. } => *block == Some(FIRST),
+            Misuse::CopyInFlight { access: AccessKind::Read, block, .. } => *block == Some(FIRST),
             Misuse::Race { .. } | Misuse::SharedUnwritten { .. } => true,
             _ => false,
         };
@@ -546,7 +556,7 @@ fn block_that_ends_before_a_copy_to_it_is_an_error() {
     let mut ended_before = 0;
     for error in find(|simulator| copy_to_both::launch(simulator, 2, &a, 0)) {
         match &error.misuse {
-            Misuse::PeerEnded { access: "copy", block } => assert_eq!(*block, SECOND),
+            Misuse::PeerEnded { access: AccessKind::Copy, block } => assert_eq!(*block, SECOND),
             // The block ends after the start.
             Misuse::BulkUnfinished => continue,
             _ => panic!("{error}"),
@@ -602,7 +612,7 @@ fn later_arrival_does_not_hide_a_write_that_the_peer_does_not_know_of() {
         };
         run(true).unwrap();
         let error = run(false).unwrap_err();
-        assert_eq!(error.misuse, Misuse::PeerEnded { access: "write", block: SECOND });
+        assert_eq!(error.misuse, Misuse::PeerEnded { access: AccessKind::Write, block: SECOND });
         assert_elected_at(&error, "written to the peer", FIRST, 0);
     }
 }

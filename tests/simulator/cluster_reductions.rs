@@ -5,7 +5,7 @@ use crate::assert_at;
 use ptx_matrix::copy::reduction;
 use ptx_matrix::lane::Grid;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Awaited, BarrierMisuse, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Awaited, BarrierMisuse, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -137,13 +137,14 @@ fn barrier_must_expect_the_bytes_of_all_reductions() {
 
 /// Whether the error is an access to reduced elements that is unordered, or comes while the
 /// reduction is in flight.
-fn is_too_early(error: &SimError, accesses: &[&str]) -> bool {
+fn is_too_early(error: &SimError, accesses: &[AccessKind]) -> bool {
     error.findings().iter().any(|finding| match &finding.misuse {
         Misuse::CopyInFlight { access, .. } => accesses.contains(access),
         Misuse::Race { access, other_access, other, .. } => {
-            let by_reduction = *other_access == "reduction" && *other == Agent::Asynchronous;
+            let by_reduction =
+                *other_access == AccessKind::Reduction && *other == Agent::Asynchronous;
             accesses.contains(access) && by_reduction
-                || *access == "reduction" && accesses.contains(other_access)
+                || *access == AccessKind::Reduction && accesses.contains(other_access)
         }
         _ => false,
     })
@@ -152,12 +153,12 @@ fn is_too_early(error: &SimError, accesses: &[&str]) -> bool {
 #[test]
 fn read_before_all_waits_is_an_error() {
     for error in find(32, 10) {
-        assert!(is_too_early(&error, &["read"]), "{error}");
+        assert!(is_too_early(&error, &[AccessKind::Read]), "{error}");
     }
     // One of two barriers is waited for.
     for len in [32, 33] {
         for error in find(len, 6) {
-            assert!(is_too_early(&error, &["read"]), "{error}");
+            assert!(is_too_early(&error, &[AccessKind::Read]), "{error}");
         }
     }
     let error = find(32, 6)
@@ -169,11 +170,14 @@ fn read_before_all_waits_is_an_error() {
 
 #[test]
 fn access_to_elements_being_reduced_is_an_error() {
-    for (how, access) in [(7, "copy"), (8, "read"), (9, "write")] {
+    for (how, access) in [(7, AccessKind::Copy), (8, AccessKind::Read), (9, AccessKind::Write)] {
         for error in find(32, how) {
             // A copy counts as a write once it has landed.
-            let accesses =
-                if access == "copy" { &["copy", "write", "reduction"][..] } else { &[access] };
+            let accesses = if access == AccessKind::Copy {
+                &[AccessKind::Copy, AccessKind::Write, AccessKind::Reduction][..]
+            } else {
+                &[access]
+            };
             assert!(is_too_early(&error, accesses), "{error}");
         }
     }
@@ -276,7 +280,10 @@ fn wait_for_a_copy_covers_the_reductions_before_it() {
     let mut d = [0; 32];
     hand_on::launch(&Simulator::new(0).schedules(64), 2, &mut d, 0).check();
     assert_eq!(d, core::array::from_fn(|col| 5 + col as u32));
-    for (how, accesses) in [(1, &["copy", "read"][..]), (2, &["write", "copy", "read"])] {
+    for (how, accesses) in [
+        (1, &[AccessKind::Copy, AccessKind::Read][..]),
+        (2, &[AccessKind::Write, AccessKind::Copy, AccessKind::Read]),
+    ] {
         for seed in 0..16 {
             let run = hand_on::launch(&Simulator::new(seed), 2, &mut [0; 32], how);
             let error = run.expect_err("something is wrong");

@@ -6,7 +6,7 @@ use ptx_matrix::launch::Tensor;
 use ptx_matrix::memory::Unswizzled128;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim;
-use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, SimError, Simulator};
 use std::ops::Range;
 
 type Half = SharedTile<u32, 4, 32, Unswizzled128>;
@@ -174,9 +174,10 @@ fn arrival_at_an_ended_block_is_an_error() {
     for seed in 0..16 {
         let found = found(NO_LAST_SYNC, seed);
         assert!(
-            found
-                .iter()
-                .all(|misuse| matches!(misuse, Misuse::PeerEnded { access: "arrival", .. })),
+            found.iter().all(|misuse| matches!(
+                misuse,
+                Misuse::PeerEnded { access: AccessKind::Arrival, .. }
+            )),
             "{found:?}"
         );
     }
@@ -187,11 +188,11 @@ fn refill_before_both_blocks_have_read_is_an_error() {
     for seed in 0..16 {
         let found = found(OWN_CONSUMERS_ONLY, seed);
         let is_it = |misuse: &Misuse| match misuse {
-            Misuse::Race { access: "write", other, .. } => {
+            Misuse::Race { access: AccessKind::Write, other, .. } => {
                 matches!(other, sim::Agent::WarpOfPeer { .. } | sim::Agent::Asynchronous)
             }
             Misuse::CopyInFlight { block: Some(_), .. }
-            | Misuse::CopyInFlight { access: "copy", .. } => true,
+            | Misuse::CopyInFlight { access: AccessKind::Copy, .. } => true,
             _ => false,
         };
         assert!(found.iter().any(is_it), "{found:?}");

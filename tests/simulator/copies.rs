@@ -4,13 +4,13 @@ use crate::{assert_at, line_of};
 use ptx_matrix::copy::{Along, CpAsync, TileReader, UnalignedReader};
 use ptx_matrix::memory::GlobalMatrix;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Misuse, Place, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, Place, SimError, Simulator};
 
 type Tile = SharedTile<u32, 8, 8>;
 
 /// Asserts that the error is an access of this kind while the copy of the marked line is in flight.
 #[track_caller]
-fn assert_in_flight(error: &SimError, access: &str, copy_marker: &str) {
+fn assert_in_flight(error: &SimError, access: AccessKind, copy_marker: &str) {
     let Misuse::CopyInFlight { access: found, place: Place { file, line, .. }, .. } = &error.misuse
     else {
         panic!("{error}")
@@ -49,7 +49,7 @@ fn read_before_the_wait_is_an_error() {
     assert_eq!(d, a);
     for (commit, wait) in [(1, 0), (0, 0), (0, 1)] {
         let error = wait_or_not::simulate(1, &a, &mut d, commit, wait).unwrap_err();
-        assert_in_flight(&error, "read", "copied");
+        assert_in_flight(&error, AccessKind::Read, "copied");
         assert_at(&error, "read too early", (0, 0, 0), 0, Some(0));
     }
 }
@@ -72,7 +72,11 @@ fn two_groups(block: &Block, #[shared] tiles: [Tile; 2], a: Global<u32>, read: u
 fn wait_for_an_older_group_does_not_cover_the_copy() {
     let a = vec![1; 64];
     two_groups::simulate(1, &a, 0).unwrap();
-    assert_in_flight(&two_groups::simulate(1, &a, 1).unwrap_err(), "read", "copied in two groups");
+    assert_in_flight(
+        &two_groups::simulate(1, &a, 1).unwrap_err(),
+        AccessKind::Read,
+        "copied in two groups",
+    );
 }
 
 /// Accesses a tile while a copy to it is in flight.
@@ -100,7 +104,7 @@ fn overwrite(block: &Block, #[shared] tile: Tile, a: Global<u32>, by: u32, row: 
 #[test]
 fn write_to_a_stage_in_flight_is_an_error() {
     let a = vec![1; 64];
-    for (by, access) in [(0, "write"), (1, "copy")] {
+    for (by, access) in [(0, AccessKind::Write), (1, AccessKind::Copy)] {
         overwrite::simulate(1, &a, by, 3).unwrap();
         let error = overwrite::simulate(1, &a, by, 2).unwrap_err();
         assert_in_flight(&error, access, "one chunk");
@@ -187,7 +191,7 @@ fn out_of_bounds_or_misaligned_copy_is_an_error() {
     let error = from::simulate(1, &a, 60, 3).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "copy", name: "a", index: 62, len: 62 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Copy, name: "a", index: 62, len: 62 }
     );
     assert_at(&error, "copied from", (0, 0, 0), 0, Some(9));
     let error = from::simulate(1, &a, usize::MAX, 4).unwrap_err();
@@ -195,7 +199,7 @@ fn out_of_bounds_or_misaligned_copy_is_an_error() {
     let error = from::simulate(1, &a, 2, 1).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalMisaligned { access: "copy", name: "a", index: 2, bytes: 16 }
+        Misuse::GlobalMisaligned { access: AccessKind::Copy, name: "a", index: 2, bytes: 16 }
     );
 }
 

@@ -3,7 +3,7 @@
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim;
-use ptx_matrix::sim::{Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 128>;
 
@@ -101,16 +101,19 @@ fn each_mistake_is_found() {
         }
     };
     // The phase completes without the copies of one lane.
-    find(1, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
-    find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
+    find(1, |misuse| matches!(misuse, Misuse::CopyInFlight { access: AccessKind::Read, .. }));
+    find(2, |misuse| matches!(misuse, Misuse::CopyInFlight { access: AccessKind::Read, .. }));
     find(5, |misuse| {
-        matches!(misuse, Misuse::CopyInFlight { access: "read", .. } | Misuse::Race { .. })
+        matches!(
+            misuse,
+            Misuse::CopyInFlight { access: AccessKind::Read, .. } | Misuse::Race { .. }
+        )
     });
     find(6, |misuse| matches!(misuse, Misuse::Deadlock { .. }));
     find(7, |misuse| {
         matches!(
             misuse,
-            Misuse::CopyInFlight { access: "read", .. }
+            Misuse::CopyInFlight { access: AccessKind::Read, .. }
                 | Misuse::Race { .. }
                 | Misuse::SharedUnwritten { .. }
         )

@@ -2,7 +2,7 @@
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, Simulator};
 
 #[kernel(threads = 64)]
 fn copy(block: &Block, a: Global<u32>, d: GlobalMut<u32>) {
@@ -18,7 +18,7 @@ fn read_beyond_a_slice_is_an_error() {
     let error = copy::simulate(2, &[1; 127], &mut [0; 128]).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 127, len: 127 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Read, name: "a", index: 127, len: 127 }
     );
     assert_at(&error, "read", (1, 0, 0), 1, Some(31));
 }
@@ -28,7 +28,7 @@ fn write_beyond_a_slice_is_an_error() {
     let error = copy::simulate(2, &[1; 128], &mut [0; 100]).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "write", name: "d", index: 100, len: 100 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Write, name: "d", index: 100, len: 100 }
     );
     assert_at(&error, "write", (1, 0, 0), 1, Some(4));
 }
@@ -50,7 +50,7 @@ fn at_warp_scope_no_lane_is_to_blame() {
     let error = read_at_warp_scope::simulate(1, &[1, 2]).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 2, len: 2 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Read, name: "a", index: 2, len: 2 }
     );
     assert_at(&error, "uniform read", (0, 0, 0), 0, None);
 }
@@ -65,7 +65,7 @@ fn read_beyond_a_mutable_slice_is_an_error() {
     let error = read_back::simulate(1, &mut [0; 20]).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::GlobalOutOfBounds { access: "read", name: "d", index: 20, len: 20 }
+        Misuse::GlobalOutOfBounds { access: AccessKind::Read, name: "d", index: 20, len: 20 }
     );
     assert_at(&error, "read back", (0, 0, 0), 0, Some(20));
     read_back::simulate(1, &mut [0; 32]).unwrap();

@@ -10,7 +10,7 @@ use ptx_matrix::raw::{
     self,
     cp_async_bulk_tensor_4d_shared_cluster_global_im2col_mbarrier_complete_tx_bytes as load_4d,
 };
-use ptx_matrix::sim::{BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, BarrierMisuse, Misuse, SHARED_BASE, SimError, Simulator};
 
 /// 16 pixels of 8 channels.
 type Pixels = SharedTile<u32, 16, 8, Swizzle32>;
@@ -151,7 +151,7 @@ fn byte_count_includes_pixels_outside_the_image() {
 #[test]
 fn read_before_the_wait_is_an_error() {
     let error = run_load(Pixels::BOX_BYTES, 0).unwrap_err();
-    let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
+    let Misuse::CopyInFlight { access: AccessKind::Read, place, .. } = &error.misuse else {
         panic!("{error}")
     };
     assert_eq!((place.file.clone(), place.line), line_of("pixels loaded"));
@@ -222,7 +222,7 @@ fn traversal_stride_leaves_pixels_unwritten() {
 #[test]
 fn overlapping_stores_race_and_reductions_do_not() {
     let error = run_store(2, 0, 1).unwrap_err();
-    assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
+    assert!(matches!(error.misuse, Misuse::Race { access: AccessKind::Write, .. }), "{error}");
     let d = run_store(2, 1, 1).unwrap();
     assert_eq!((d[30], d[30 + 2]), (7 + 112 + 200, 7 + 113 + 201));
 }
@@ -297,7 +297,11 @@ fn raw_copies_with_the_wrong_map() {
     assert_eq!(misuse(4), Misuse::BoxBefore { dimension: 3, coordinate: -1 });
     assert_eq!(
         misuse(5),
-        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 64, bytes: 128 }
+        Misuse::SharedMisaligned {
+            access: AccessKind::Copy,
+            address: SHARED_BASE + 64,
+            bytes: 128
+        }
     );
 }
 

@@ -3,7 +3,7 @@
 use crate::assert_at;
 use ptx_matrix::launch::{ByValue, Dependent, KernelParam, Params, Tensor};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, Simulator};
 
 #[derive(Debug, Clone, Copy, PartialEq, KernelArgs)]
 #[repr(C)]
@@ -166,7 +166,8 @@ fn report_names_struct_field() {
     let scale = ScaleHost { factors: &[1.0, 2.0][..], line: LINE };
     let args = ArgsHost { a: &[1.0; 64][..], tile: None, scale, d: &mut [0.0; 40][..] };
     let error = scaled::simulate(1, args, 16).unwrap_err();
-    let expected = Misuse::GlobalOutOfBounds { access: "write", name: "d", index: 40, len: 40 };
+    let expected =
+        Misuse::GlobalOutOfBounds { access: AccessKind::Write, name: "d", index: 40, len: 40 };
     assert_eq!(error.misuse, expected);
     assert_at(&error, "written", (0, 0, 0), 0, Some(24));
 }

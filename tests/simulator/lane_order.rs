@@ -4,7 +4,7 @@
 use crate::assert_at;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -14,7 +14,7 @@ fn race(error: &SimError) -> (bool, Agent) {
     let Misuse::Race { access, other_access, other, same_closure, .. } = error.misuse else {
         panic!("{error}")
     };
-    assert_eq!((access, other_access), ("read", "write"), "{error}");
+    assert_eq!((access, other_access), (AccessKind::Read, AccessKind::Write), "{error}");
     (same_closure, other)
 }
 
@@ -145,8 +145,12 @@ fn row_between_lanes_needs_a_sync() {
         let warning = run(1).unwrap().check().unwrap_err();
         assert!(!race(&warning).0, "{warning}");
         let warning = run(4).unwrap().check().unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: false, .. } =
-            warning.misuse
+        let Misuse::Race {
+            access: AccessKind::Write,
+            other_access: AccessKind::Read,
+            same_closure: false,
+            ..
+        } = warning.misuse
         else {
             panic!("{warning}")
         };
@@ -248,8 +252,12 @@ fn read_before_the_lockstep_write_is_an_error() {
     for seed in 0..8 {
         let device = Simulator::new(seed);
         let error = sum_by_halves::launch(&device, 1, &mut [0], 0).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } =
-            error.misuse
+        let Misuse::Race {
+            access: AccessKind::Write,
+            other_access: AccessKind::Read,
+            same_closure: true,
+            ..
+        } = error.misuse
         else {
             panic!("{error}")
         };
@@ -261,8 +269,12 @@ fn read_before_the_lockstep_write_is_an_error() {
         sum_by_halves::launch(&device, 1, &mut d, 1).check();
         assert_eq!(d, [496]);
         let error = next_element::launch(&device, 1, &mut [9; 32], &mut [0; 32], 0).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", same_closure: true, .. } =
-            error.misuse
+        let Misuse::Race {
+            access: AccessKind::Write,
+            other_access: AccessKind::Read,
+            same_closure: true,
+            ..
+        } = error.misuse
         else {
             panic!("{error}")
         };

@@ -3,7 +3,7 @@
 use crate::assert_at;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Misuse, Simulator};
 use std::hint::black_box;
 use std::process::{Command, Output};
 
@@ -173,7 +173,7 @@ fn caught_panic_is_still_an_error() {
         let error = run(1).unwrap_err();
         assert_eq!(
             error.misuse,
-            Misuse::GlobalOutOfBounds { access: "read", name: "a", index: 32, len: 32 }
+            Misuse::GlobalOutOfBounds { access: AccessKind::Read, name: "a", index: 32, len: 32 }
         );
         assert_at(&error, "beyond", (0, 0, 0), 0, Some(1));
         let error = run(2).unwrap_err();

@@ -3,7 +3,7 @@
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{
-    Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator,
+    AccessKind, Agent, Awaited, BarrierMisuse, EndedWarp, Misuse, SHARED_BASE, SimError, Simulator,
 };
 use ptx_matrix::{raw, sim};
 
@@ -137,7 +137,11 @@ fn writer_that_skips_a_readers_arrival_races() {
             let Misuse::Race { access, other_access, other, .. } = error.misuse else {
                 panic!("{error}")
             };
-            let expected = if access == "write" { ("read", silent) } else { ("write", 0) };
+            let expected = if access == AccessKind::Write {
+                (AccessKind::Read, silent)
+            } else {
+                (AccessKind::Write, 0)
+            };
             assert_eq!(
                 (other_access, other),
                 (expected.0, Agent::WarpOfBlock(expected.1)),

@@ -5,7 +5,7 @@ use crate::{assert_at, assert_elected_at};
 use ptx_matrix::lane::Grid;
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, BarrierMisuse, Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, BarrierMisuse, Misuse, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
@@ -156,7 +156,10 @@ fn arrive_and_drop_at_a_peer_barrier_releases_the_writes() {
 fn block_scope_try_wait_does_not_see_a_peers_writes() {
     for seed in 0..12 {
         let error = leave::launch(&Simulator::new(seed), 2, &mut [0; 32], 1, 2).unwrap_err();
-        let Misuse::Race { access: "read", other_access: "write", other, .. } = error.misuse else {
+        let Misuse::Race {
+            access: AccessKind::Read, other_access: AccessKind::Write, other, ..
+        } = error.misuse
+        else {
             panic!("{error}")
         };
         assert_eq!(other, Agent::WarpOfPeer { block: Grid { x: 1, y: 0, z: 0 }, warp: 0 });

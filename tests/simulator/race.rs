@@ -4,13 +4,18 @@ use crate::{assert_at, line_of};
 use ptx_matrix::lane::Grid;
 use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, X1};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Memory, Misuse, Place, SHARED_BASE, SimError, Simulator};
 
 type Tile = SharedTile<u16, 64, 8>;
 
 /// Asserts that the error is a race of these accesses, with the other access on the marked line.
 #[track_caller]
-fn assert_race(error: &SimError, accesses: (&str, &str), memory: Memory, other_marker: &str) {
+fn assert_race(
+    error: &SimError,
+    accesses: (AccessKind, AccessKind),
+    memory: Memory,
+    other_marker: &str,
+) {
     let Misuse::Race {
         access,
         memory: raced,
@@ -120,7 +125,7 @@ fn write_the_same(block: &Block, #[shared] tile: Tile, distance: usize) {
 fn writes_of_two_warps_race() {
     let error = write_the_same::simulate(1, 3).unwrap_err();
     let memory = Memory::Shared { address: SHARED_BASE + 3 * 16 };
-    assert_race(&error, ("write", "write"), memory, "written by both");
+    assert_race(&error, (AccessKind::Write, AccessKind::Write), memory, "written by both");
     write_the_same::simulate(1, 4).unwrap();
 }
 
@@ -157,8 +162,8 @@ fn write_during_another_warps_read_is_a_race() {
         let line = synced.expect("the `sync` between the lines comes before both").get();
         assert_eq!(line, line_of("synced").1);
         let (accesses, here, there) = match *access {
-            "write" => (("write", "read"), "filled again", "loaded"),
-            _ => (("read", "write"), "loaded", "filled again"),
+            AccessKind::Write => ((AccessKind::Write, AccessKind::Read), "filled again", "loaded"),
+            _ => ((AccessKind::Read, AccessKind::Write), "loaded", "filled again"),
         };
         assert_race(&error, accesses, memory.clone(), there);
         let Agent::WarpOfBlock(other) = *other else { panic!("{error}") };
@@ -185,13 +190,17 @@ fn warps_race_in_global_memory() {
     global::simulate(1, &mut d, 32, 1).unwrap();
     let error = global::simulate(1, &mut d, 32, 0).unwrap_err();
     let Misuse::Race { access, memory, .. } = &error.misuse else { panic!("{error}") };
-    let other_marker = if *access == "read" { "global written" } else { "global read" };
-    let accesses = if *access == "read" { ("read", "write") } else { ("write", "read") };
+    let other_marker = if *access == AccessKind::Read { "global written" } else { "global read" };
+    let accesses = if *access == AccessKind::Read {
+        (AccessKind::Read, AccessKind::Write)
+    } else {
+        (AccessKind::Write, AccessKind::Read)
+    };
     assert_race(&error, accesses, memory.clone(), other_marker);
     let error = global::simulate(1, &mut d, 31, 1).unwrap_err();
     assert_race(
         &error,
-        ("write", "write"),
+        (AccessKind::Write, AccessKind::Write),
         Memory::Global { name: "d", index: 31 },
         "global written",
     );
@@ -213,7 +222,7 @@ fn blocks_race_in_global_memory() {
     let error = by_blocks::simulate((1, 3), &mut d, 16, 0).unwrap_err();
     assert_race(
         &error,
-        ("write", "write"),
+        (AccessKind::Write, AccessKind::Write),
         Memory::Global { name: "d", index: 16 },
         "written by a block",
     );
@@ -223,7 +232,7 @@ fn blocks_race_in_global_memory() {
     let error = by_blocks::simulate((1, 2), &mut d, 32, 32).unwrap_err();
     assert_race(
         &error,
-        ("write", "read"),
+        (AccessKind::Write, AccessKind::Read),
         Memory::Global { name: "d", index: 32 },
         "read by a block",
     );

@@ -4,7 +4,7 @@
 use crate::assert_at;
 use ptx_matrix::mma::{B4x16P64, B6x16P32, B8, LdMatrix, NoTrans, StMatrix, Trans, X1, X2, X4};
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Misuse, SHARED_BASE, SimError};
+use ptx_matrix::sim::{AccessKind, Misuse, SHARED_BASE, SimError};
 use ptx_matrix::{ldmatrix_forms, raw, stmatrix_forms};
 
 /// 32 rows of 16 bytes.
@@ -163,7 +163,7 @@ fn misaligned_or_outside_row_is_an_error() {
     }
     let address = SHARED_BASE + 512;
     for (loaded, stored, marker, access) in
-        [(address, ROW_9, "load", "read"), (ROW_9, address, "store", "write")]
+        [(address, ROW_9, "load", AccessKind::Read), (ROW_9, address, "store", AccessKind::Write)]
     {
         let error = moved(loaded, stored).unwrap_err();
         assert_eq!(

@@ -3,7 +3,7 @@
 use crate::{assert_at, line_of};
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Memory, Misuse, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Memory, Misuse, SHARED_BASE, SimError, Simulator};
 use ptx_matrix::{raw, sim};
 
 /// 128 bytes of shared memory.
@@ -35,13 +35,13 @@ fn misaligned_address_is_an_error() {
     let error = load::simulate(1, SHARED_BASE + 6).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::SharedMisaligned { access: "read", address: SHARED_BASE + 6, bytes: 4 }
+        Misuse::SharedMisaligned { access: AccessKind::Read, address: SHARED_BASE + 6, bytes: 4 }
     );
     assert_at(&error, "load", (0, 0, 0), 0, Some(3));
     let error = store::simulate(1, SHARED_BASE + 4).unwrap_err();
     assert_eq!(
         error.misuse,
-        Misuse::SharedMisaligned { access: "write", address: SHARED_BASE + 4, bytes: 8 }
+        Misuse::SharedMisaligned { access: AccessKind::Write, address: SHARED_BASE + 4, bytes: 8 }
     );
     assert_at(&error, "store", (0, 0, 0), 0, Some(3));
     load::simulate(1, SHARED_BASE + 4).unwrap();
@@ -53,10 +53,10 @@ fn address_outside_shared_memory_is_an_error() {
         let misuse =
             |access, bytes| Misuse::SharedOutOfBounds { access, address, bytes, size: 128 };
         let error = load::simulate(1, address).unwrap_err();
-        assert_eq!(error.misuse, misuse("read", 4));
+        assert_eq!(error.misuse, misuse(AccessKind::Read, 4));
         assert_at(&error, "load", (0, 0, 0), 0, Some(3));
         let error = store::simulate(1, address).unwrap_err();
-        assert_eq!(error.misuse, misuse("write", 8));
+        assert_eq!(error.misuse, misuse(AccessKind::Write, 8));
         assert_at(&error, "store", (0, 0, 0), 0, Some(3));
     }
     load::simulate(1, SHARED_BASE + 124).unwrap();
@@ -87,7 +87,12 @@ fn race_and_unwritten_read_are_errors() {
         let simulator = sim::Simulator::new(seed);
         // The first warp reads unwritten memory. The race explains that.
         let error = exchange::launch(&simulator, 1, &mut [0; 64], 0).unwrap_err();
-        let Misuse::Race { access: "write", other_access: "read", other_place, .. } = &error.misuse
+        let Misuse::Race {
+            access: AccessKind::Write,
+            other_access: AccessKind::Read,
+            other_place,
+            ..
+        } = &error.misuse
         else {
             panic!("{error}")
         };
@@ -135,20 +140,24 @@ fn copy_error(element: usize, some: u32, to: u32) -> SimError {
 
 #[test]
 fn copy_from_or_to_an_invalid_address_is_an_error() {
-    let beyond = |index| Misuse::GlobalOutOfBounds { access: "copy", name: "a", index, len: 10 };
+    let beyond =
+        |index| Misuse::GlobalOutOfBounds { access: AccessKind::Copy, name: "a", index, len: 10 };
     assert_eq!(copy_error(8, 5, 0).misuse, beyond(10));
     assert_eq!(copy_error(8, 8, 0).misuse, beyond(11));
-    assert_eq!(copy_error(12, 8, 0).misuse, Misuse::OutsideOfSlices { access: "copy", bytes: 8 });
+    assert_eq!(
+        copy_error(12, 8, 0).misuse,
+        Misuse::OutsideOfSlices { access: AccessKind::Copy, bytes: 8 }
+    );
     assert_eq!(
         copy_error(2, 8, 0).misuse,
-        Misuse::GlobalMisaligned { access: "copy", name: "a", index: 2, bytes: 8 }
+        Misuse::GlobalMisaligned { access: AccessKind::Copy, name: "a", index: 2, bytes: 8 }
     );
     assert_eq!(copy_error(0, 9, 0).misuse, Misuse::CopyTooLong { some: 9, bytes: 8 });
     let misaligned =
-        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 4, bytes: 8 };
+        Misuse::SharedMisaligned { access: AccessKind::Copy, address: SHARED_BASE + 4, bytes: 8 };
     assert_eq!(copy_error(0, 8, 4).misuse, misaligned);
     let beyond = Misuse::SharedOutOfBounds {
-        access: "copy",
+        access: AccessKind::Copy,
         address: SHARED_BASE + 128,
         bytes: 8,
         size: 128,
@@ -225,7 +234,8 @@ fn each_lane_has_its_own_copy_groups() {
     groups_of_lanes::simulate(1, &[7; 32], &mut d, 32).unwrap().check().unwrap();
     assert_eq!(d, [7; 32]);
     let error = groups_of_lanes::simulate(1, &[7; 32], &mut d, 9).unwrap_err();
-    let Misuse::CopyInFlight { access: "read", place, warp: 0, .. } = &error.misuse else {
+    let Misuse::CopyInFlight { access: AccessKind::Read, place, warp: 0, .. } = &error.misuse
+    else {
         panic!("{error}")
     };
     assert_eq!(place.line, line_of("started").1);
@@ -265,7 +275,10 @@ fn lane_without_commit_or_wait_is_an_error() {
     for (not_committing, not_waiting) in [(9, 32), (32, 9)] {
         let error =
             lanes_that_wait::simulate(1, &[7; 32], not_committing, not_waiting).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::CopyInFlight { access: "read", .. }), "{error}");
+        assert!(
+            matches!(error.misuse, Misuse::CopyInFlight { access: AccessKind::Read, .. }),
+            "{error}"
+        );
         assert_at(&error, "one in flight", (0, 0, 0), 0, Some(9));
     }
 }

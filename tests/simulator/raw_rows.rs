@@ -5,7 +5,7 @@ use ptx_matrix::fragment::RowAddr;
 use ptx_matrix::mma::{B16, LdMatrix, NoTrans, StMatrix, Trans, X1, X2};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Misuse, SHARED_BASE};
+use ptx_matrix::sim::{AccessKind, Misuse, SHARED_BASE};
 
 /// 128 bytes of shared memory.
 type Tile = SharedTile<u16, 8, 8>;
@@ -49,10 +49,10 @@ fn row_outside_shared_memory_is_an_error() {
     for address in [0, SHARED_BASE - 16, SHARED_BASE + 128, u32::MAX - 15] {
         let misuse = |access| Misuse::SharedOutOfBounds { access, address, bytes: 16, size: 128 };
         let error = load::simulate(1, address).unwrap_err();
-        assert_eq!(error.misuse, misuse("read"));
+        assert_eq!(error.misuse, misuse(AccessKind::Read));
         assert_at(&error, "load", (0, 0, 0), 0, Some(3));
         let error = store::simulate(1, address).unwrap_err();
-        assert_eq!(error.misuse, misuse("write"));
+        assert_eq!(error.misuse, misuse(AccessKind::Write));
         assert_at(&error, "store", (0, 0, 0), 0, Some(13));
     }
 }

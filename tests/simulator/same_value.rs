@@ -2,15 +2,15 @@
 
 use crate::assert_at;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Agent, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 32>;
 
 #[track_caller]
-fn race(error: &SimError) -> (&'static str, &'static str) {
+fn race(error: &SimError) -> (AccessKind, AccessKind) {
     let Misuse::Race { access, other_access, other, .. } = &error.misuse else { panic!("{error}") };
     assert!(matches!(other, Agent::LaneOfWarp(_) | Agent::SameWarp), "{error}");
-    (access, other_access)
+    (*access, *other_access)
 }
 
 #[kernel(threads = 64)]
@@ -54,7 +54,7 @@ fn one_value_and_another(block: &Block, #[shared] row: Row, lanes: usize, sync: 
 #[test]
 fn overwrite_of_a_value_of_several_lanes_is_a_race() {
     let error = one_value_and_another::simulate(1, 2, 0).unwrap_err();
-    assert_eq!(race(&error), ("write", "write"));
+    assert_eq!(race(&error), (AccessKind::Write, AccessKind::Write));
     assert_at(&error, "another value", (0, 0, 0), 0, Some(1));
     one_value_and_another::launch(&Simulator::default().strict(), 1, 2, 1).unwrap();
 }
@@ -86,11 +86,11 @@ fn uniform(block: &Block, #[shared] row: Row, lane_first: u32, sync: u32) {
 #[test]
 fn uniform_write_races_with_a_single_lanes_access() {
     let error = uniform::simulate(1, 0, 0).unwrap_err();
-    assert_eq!(race(&error), ("write", "write"));
+    assert_eq!(race(&error), (AccessKind::Write, AccessKind::Write));
     assert_at(&error, "one lane", (0, 0, 0), 0, Some(3));
     let strict = Simulator::default().strict();
     let error = uniform::launch(&strict, 1, 1, 0).unwrap_err();
-    assert_eq!(race(&error), ("write", "read"));
+    assert_eq!(race(&error), (AccessKind::Write, AccessKind::Read));
     assert_at(&error, "each lane", (0, 0, 0), 0, None);
     for lane_first in [0, 1] {
         uniform::launch(&strict, 1, lane_first, 1).unwrap();

@@ -4,7 +4,7 @@
 use crate::{assert_at, assert_elected_at, line_of};
 use ptx_matrix::copy::reduction;
 use ptx_matrix::prelude::*;
-use ptx_matrix::sim::{Memory, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, Memory, Misuse, SimError, Simulator};
 
 type Tile = SharedTile<u32, 4, 32>;
 
@@ -39,7 +39,7 @@ fn store_twice(block: &Block, #[shared] tiles: [Tile; 2], d: GlobalMut<u32>, bet
 }
 
 #[track_caller]
-fn assert_in_flight(error: &SimError, of: &str, marker: &str) {
+fn assert_in_flight(error: &SimError, of: AccessKind, marker: &str) {
     let Misuse::StoreInFlight { access, name: "d", place, .. } = &error.misuse else {
         panic!("{error}")
     };
@@ -55,11 +55,11 @@ fn copies_of_one_lane_are_not_ordered_until_a_wait() {
     };
     for between in [0, 1, 2] {
         let error = run(between).unwrap_err();
-        assert_in_flight(&error, "write", "first");
+        assert_in_flight(&error, AccessKind::Write, "first");
         assert_elected_at(&error, "second", (0, 0, 0), 0);
     }
     let error = run(4).unwrap_err();
-    assert_in_flight(&error, "reduction", "first");
+    assert_in_flight(&error, AccessKind::Reduction, "first");
     assert_elected_at(&error, "reduced", (0, 0, 0), 0);
     assert_eq!(run(3).unwrap(), [2; 128]);
     assert_eq!(run(5).unwrap(), [8; 128], "reductions come in any order");
@@ -142,7 +142,7 @@ fn copy_of_another_warp_is_still_in_flight() {
             report.and_then(|report| report.check()).map(|_| d)
         };
         let error = run(0).unwrap_err();
-        assert_in_flight(&error, "write", "of warp 0");
+        assert_in_flight(&error, AccessKind::Write, "of warp 0");
         assert_elected_at(&error, "of warp 1", (0, 0, 0), 1);
         assert_eq!(run(1).unwrap(), [2; 128]);
     }
@@ -191,7 +191,7 @@ fn access_before_or_after_the_start_is_an_error_in_every_schedule() {
         assert!(
             misuses.iter().all(|misuse| matches!(
                 misuse,
-                Misuse::StoreInFlight { .. } | Misuse::Race { access: "write", .. }
+                Misuse::StoreInFlight { .. } | Misuse::Race { access: AccessKind::Write, .. }
             )),
             "{misuses:?}"
         );
@@ -257,10 +257,10 @@ fn copy_of_another_block_is_still_in_flight() {
         };
         for waits in [0, 1] {
             let error = run(false, waits).unwrap_err();
-            assert_in_flight(&error, "read", "copy of block 0");
+            assert_in_flight(&error, AccessKind::Read, "copy of block 0");
             assert_at(&error, "read of block 1", (1, 0, 0), 0, Some(0));
             let error = run(true, waits).unwrap_err();
-            assert_in_flight(&error, "write", "reduction of block 0");
+            assert_in_flight(&error, AccessKind::Write, "reduction of block 0");
             assert_at(&error, "write of block 1", (1, 0, 0), 0, Some(0));
         }
         assert_eq!(run(false, 2).unwrap(), (7, 7));
@@ -299,7 +299,7 @@ fn report_names_the_copy_that_is_in_flight() {
     for seed in 0..4 {
         let report = reduce_by_two::launch(&Simulator::new(seed), 1, &mut [5; 128], &mut [0; 32]);
         let error = report.and_then(|report| report.check()).unwrap_err();
-        assert_in_flight(&error, "read", "reduction in flight");
+        assert_in_flight(&error, AccessKind::Read, "reduction in flight");
         assert_at(&error, "read beside it", (0, 0, 0), 1, Some(0));
     }
 }
@@ -338,7 +338,7 @@ fn write_of_all_lanes_races_with_the_copy_of_one() {
     let races = run(false).unwrap_err().findings().iter().any(|finding| {
         matches!(
             &finding.misuse,
-            Misuse::Race { access: "write", other_access: "write", memory, .. }
+            Misuse::Race { access: AccessKind::Write, other_access: AccessKind::Write, memory, .. }
                 if matches!(memory, Memory::Global { name: "d", .. })
         )
     });

@@ -9,7 +9,9 @@ use ptx_matrix::raw::{
     self, cp_async_bulk_tensor_2d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_2d,
     cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes as load_3d,
 };
-use ptx_matrix::sim::{Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator};
+use ptx_matrix::sim::{
+    AccessKind, Awaited, BarrierMisuse, Misuse, Place, SHARED_BASE, SimError, Simulator,
+};
 
 type Tile = SharedTile<u32, 8, 32, Swizzle128>;
 
@@ -72,7 +74,7 @@ fn loaded_box_is_visible_after_the_wait() {
 fn read_before_the_wait_is_an_error() {
     for seed in 0..8 {
         let error = run_load(seed, Tile::BOX_BYTES, 0).unwrap_err();
-        let Misuse::CopyInFlight { access: "read", place, .. } = &error.misuse else {
+        let Misuse::CopyInFlight { access: AccessKind::Read, place, .. } = &error.misuse else {
             panic!("{error}")
         };
         assert_place(place, "box loaded");
@@ -109,7 +111,7 @@ fn second_load_to_the_same_tile_is_an_error() {
     let map = Tensor::<Tile, 2>::new([32, 8]).map(&device, &a[..]).unwrap();
     let error =
         load_twice::launch(&device, 1, &map, &mut d).and_then(|report| report.check()).unwrap_err();
-    let Misuse::CopyInFlight { access: "copy", place, .. } = &error.misuse else {
+    let Misuse::CopyInFlight { access: AccessKind::Copy, place, .. } = &error.misuse else {
         panic!("{error}")
     };
     assert_place(place, "first box loaded");
@@ -245,7 +247,11 @@ fn invalid_raw_box_copy_is_an_error() {
     assert_eq!(misuse(2), Misuse::TensorRank { map: 2, instruction: 3 });
     assert_eq!(
         misuse(3),
-        Misuse::SharedMisaligned { access: "copy", address: SHARED_BASE + 64, bytes: 128 }
+        Misuse::SharedMisaligned {
+            access: AccessKind::Copy,
+            address: SHARED_BASE + 64,
+            bytes: 128
+        }
     );
     assert_eq!(misuse(4), Misuse::NoTensorMap);
     assert_eq!(misuse(6), Misuse::BoxStart { bytes: -12 });
@@ -255,7 +261,10 @@ fn invalid_raw_box_copy_is_an_error() {
         error.findings()[0].misuse,
         Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 1024 }
     );
-    assert_eq!(error.findings()[1].misuse, Misuse::OutsideOfSlices { access: "copy", bytes: 128 });
+    assert_eq!(
+        error.findings()[1].misuse,
+        Misuse::OutsideOfSlices { access: AccessKind::Copy, bytes: 128 }
+    );
 }
 
 /// Copies a box to row 3 of a tile of the same pattern, and from row 5 back.
@@ -470,7 +479,7 @@ fn overlapping_stores_race_and_reductions_do_not() {
     assert_eq!(run(2).unwrap(), core::array::from_fn(|i| expected(i / 32)));
     for reduce in [0, 1] {
         let error = run(reduce).unwrap_err();
-        assert!(matches!(error.misuse, Misuse::Race { access: "write", .. }), "{error}");
+        assert!(matches!(error.misuse, Misuse::Race { access: AccessKind::Write, .. }), "{error}");
         assert!(error.to_string().contains("element 224 of `d`"), "{error}");
     }
 }

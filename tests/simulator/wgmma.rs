@@ -4,7 +4,7 @@ use ptx_matrix::copy::CpAsync;
 use ptx_matrix::mma::{DenseA, GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Awaited, EndedWarp, Misuse};
+use ptx_matrix::sim::{AccessKind, Agent, Awaited, EndedWarp, Misuse};
 
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
@@ -132,8 +132,8 @@ fn copy_in_flight_hides_no_race_in_the_same_tile() {
     let finds = |misuse: fn(&Misuse) -> bool| {
         assert!(error.findings().iter().any(|finding| misuse(&finding.misuse)), "{error}");
     };
-    finds(|misuse| matches!(misuse, Misuse::CopyInFlight { access: "read", .. }));
-    finds(|misuse| matches!(misuse, Misuse::Race { access: "read", .. }));
+    finds(|misuse| matches!(misuse, Misuse::CopyInFlight { access: AccessKind::Read, .. }));
+    finds(|misuse| matches!(misuse, Misuse::Race { access: AccessKind::Read, .. }));
 }
 
 #[test]
@@ -147,7 +147,9 @@ fn missing_warp_is_a_deadlock() {
 
 #[test]
 fn write_to_a_tile_before_the_wait_is_an_error() {
-    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) = run_typed(4)
+    let Err(Misuse::Race {
+        access: AccessKind::Write, other_access: AccessKind::Read, other, ..
+    }) = run_typed(4)
     else {
         panic!("a race")
     };
@@ -302,12 +304,18 @@ fn changed_registers_and_other_shapes_need_a_fence_between() {
 
 #[test]
 fn read_of_an_accumulator_in_flight_is_an_error() {
-    assert!(matches!(run_raw(2), Err(Misuse::AccumulatorInFlight { access: "read", .. })));
+    assert!(matches!(
+        run_raw(2),
+        Err(Misuse::AccumulatorInFlight { access: AccessKind::Read, .. })
+    ));
 }
 
 #[test]
 fn write_to_an_accumulator_in_flight_is_an_error() {
-    assert!(matches!(run_raw(3), Err(Misuse::AccumulatorInFlight { access: "write", .. })));
+    assert!(matches!(
+        run_raw(3),
+        Err(Misuse::AccumulatorInFlight { access: AccessKind::Write, .. })
+    ));
 }
 
 #[test]
@@ -369,7 +377,7 @@ fn newer_accumulator_before_its_wait_is_an_error() {
     let error = two_in_flight::simulate(1, 1, &mut [0.0; 2 * 64 * 32]).unwrap_err();
     let found = error.findings();
     assert!(
-        matches!(found[0].misuse, Misuse::AccumulatorInFlight { access: "read", .. }),
+        matches!(found[0].misuse, Misuse::AccumulatorInFlight { access: AccessKind::Read, .. }),
         "{error}"
     );
 }

@@ -9,7 +9,7 @@ use ptx_matrix::mma::{
 };
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
-use ptx_matrix::sim::{Agent, Misuse, Simulator};
+use ptx_matrix::sim::{AccessKind, Agent, Misuse, Simulator};
 use ptx_matrix::target::{Arch, BuildTarget};
 
 type TileA = SharedTile<bf16, 64, 32, Swizzle64>;
@@ -106,8 +106,9 @@ fn different_selectors_between_warps_are_an_error() {
 
 #[test]
 fn write_to_b_before_the_wait_is_a_race() {
-    let Err(Misuse::Race { access: "write", other_access: "read", other, .. }) =
-        run_typed(2, |_| ())
+    let Err(Misuse::Race {
+        access: AccessKind::Write, other_access: AccessKind::Read, other, ..
+    }) = run_typed(2, |_| ())
     else {
         panic!("a race")
     };
@@ -219,7 +220,9 @@ fn different_selectors_in_a_warp_are_an_error() {
 fn accumulator_in_flight_as_metadata_is_an_error() {
     let found = run_raw(2).unwrap_err();
     assert!(
-        found.iter().any(|of| matches!(of, Misuse::AccumulatorInFlight { access: "read", .. })),
+        found
+            .iter()
+            .any(|of| matches!(of, Misuse::AccumulatorInFlight { access: AccessKind::Read, .. })),
         "{found:?}"
     );
 }

@@ -4,7 +4,7 @@ use super::cause::{Actor, Cause};
 use super::misuse::{Agent, Misuse, Place};
 use super::names::Names;
 use crate::engine::findings::Report;
-use crate::lane::Grid;
+use crate::lane::{AccessKind, Grid};
 use std::boxed::Box;
 use std::fmt;
 use std::vec::Vec;
@@ -144,8 +144,8 @@ impl Finding {
         };
         let there = other_place;
         let read = match (*access, *other_access) {
-            ("read", _) => Some(here),
-            (_, "read") => Some(there),
+            (AccessKind::Read, _) => Some(here),
+            (_, AccessKind::Read) => Some(there),
             _ => None,
         };
         let group = matches!(other, Agent::WarpGroup).then_some(there);

@@ -5,6 +5,7 @@ use super::message::wait_in_circle;
 use super::misuse::{Agent, Awaited, ClusterMisuse, CopyGroup, Memory, Misuse, WaitingWarp};
 use super::names::Namer;
 use crate::fragment::TileSize;
+use crate::lane::AccessKind;
 use std::format;
 use std::string::String;
 
@@ -82,7 +83,10 @@ impl Misuse {
                 "put a `sync` of the warp between the two".into()
             }
             Misuse::Race { access, other_access, other: Agent::OtherBlock(_), .. } => {
-                let remedy = match (*access == "reduction", *other_access == "reduction") {
+                let remedy = match (
+                    *access == AccessKind::Reduction,
+                    *other_access == AccessKind::Reduction,
+                ) {
                     (false, false) => {
                         "what one writes, no other may touch in the same launch; or a lane of the \
                          first releases a value of a `GlobalAtomic`, behind a `sync` with the \
@@ -203,7 +207,7 @@ impl Misuse {
                     0 => "",
                     _ => " behind the last commit, or for fewer before it",
                 };
-                let is_read = *access == "read";
+                let is_read = *access == AccessKind::Read;
                 let refill = "; if the copy is for a later step, start it behind a `sync` after \
                               this read";
                 let refill = if is_read { refill } else { "" };
@@ -213,14 +217,14 @@ impl Misuse {
                     if *newer == 1 { " is" } else { "s are" }
                 )
             }
-            Misuse::CopyInFlight { access: "copy", .. } => {
+            Misuse::CopyInFlight { access: AccessKind::Copy, .. } => {
                 "two copies in flight must not fill one place: start them to different parts, \
                  stages or blocks; or wait for the barrier that the first one signals"
                     .into()
             }
             Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
             Misuse::SharedMisaligned { bytes, .. }
-            | Misuse::GlobalMisaligned { access: "reduction", bytes, .. } => {
+            | Misuse::GlobalMisaligned { access: AccessKind::Reduction, bytes, .. } => {
                 format!("the address must be a multiple of {bytes}")
             }
             Misuse::GlobalMisaligned { bytes, .. } => {

@@ -5,6 +5,7 @@ use super::misuse::{Awaited, BarrierState, ClusterMisuse, Memory, Misuse, Waitin
 use super::names::Namer;
 use super::notes::{of, warps};
 use crate::fragment::{SwizzleBits, TileSize};
+use crate::lane::AccessKind;
 use std::fmt;
 use std::format;
 use std::string::String;
@@ -80,7 +81,9 @@ impl Misuse {
             Misuse::GlobalUnwritten { name, index } => {
                 write!(f, "read of global memory that nothing wrote: element {index} of `{name}`")
             }
-            Misuse::Race { access: "write", memory, other, same_closure: true, .. } => write!(
+            Misuse::Race {
+                access: AccessKind::Write, memory, other, same_closure: true, ..
+            } => write!(
                 f,
                 "race: write of {}, which {other} read before in the same lane closure; lanes in \
                  step read after it",

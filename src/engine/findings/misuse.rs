@@ -4,7 +4,7 @@ use super::cause::{Actor, PhaseUse};
 use super::names::Namer;
 use crate::engine::warps::divergence::WaitingLanes;
 use crate::fragment::{SwizzleBits, TileSize};
-use crate::lane::Grid;
+use crate::lane::{AccessKind, Grid};
 use crate::target::{Arch, Needs};
 use core::ops::RangeInclusive;
 use core::panic::Location;
@@ -283,8 +283,8 @@ pub enum ClusterMisuse {
 pub enum Misuse {
     /// An element beyond the end of a slice in global memory.
     GlobalOutOfBounds {
-        /// `read`, `write`, `copy` or `reduction`.
-        access: &'static str,
+        /// The access.
+        access: AccessKind,
         /// The kernel's parameter.
         name: &'static str,
         /// The index of the element.
@@ -348,8 +348,8 @@ pub enum Misuse {
     },
     /// A raw address outside of the block's shared memory.
     SharedOutOfBounds {
-        /// `read` or `write`.
-        access: &'static str,
+        /// The access.
+        access: AccessKind,
         /// The address.
         address: u32,
         /// Bytes accessed.
@@ -374,12 +374,12 @@ pub enum Misuse {
     },
     /// A race: two threads access the same memory without an order, and one of them writes.
     Race {
-        /// `read` or `write`: this access.
-        access: &'static str,
+        /// `Read`, `Write` or `Reduction`: this access.
+        access: AccessKind,
         /// What is accessed.
         memory: Memory,
-        /// `read` or `write`: the other access.
-        other_access: &'static str,
+        /// `Read`, `Write` or `Reduction`: the other access.
+        other_access: AccessKind,
         /// The other access's line.
         other_place: Place,
         /// The author of the other access.
@@ -396,8 +396,8 @@ pub enum Misuse {
     },
     /// Bytes of a live mbarrier are accessed by an instruction that is not one of its own.
     BarrierMemory {
-        /// `read`, `write`, `copy`, `reduction`, or the instruction.
-        access: &'static str,
+        /// The access.
+        access: AccessKind,
         /// The first such byte.
         address: u32,
         /// The line that initialised the mbarrier.
@@ -410,8 +410,8 @@ pub enum Misuse {
     },
     /// Shared memory is accessed while an asynchronous copy to it is in flight.
     CopyInFlight {
-        /// `read`, `write`, or `copy`: a second copy.
-        access: &'static str,
+        /// `Read`, `Write`, or `Copy`: a second copy.
+        access: AccessKind,
         /// The first such byte.
         address: u32,
         /// The line that started the copy.
@@ -425,8 +425,8 @@ pub enum Misuse {
     },
     /// An access to global memory at an address that is not a multiple of its size.
     GlobalMisaligned {
-        /// `copy` or `reduction`.
-        access: &'static str,
+        /// `Copy` or `Reduction`.
+        access: AccessKind,
         /// The kernel's parameter.
         name: &'static str,
         /// The first element.
@@ -502,8 +502,8 @@ pub enum Misuse {
     },
     /// Global memory is accessed while a bulk copy to it is in flight.
     StoreInFlight {
-        /// `read`, `write` or `reduction`.
-        access: &'static str,
+        /// `Read`, `Write` or `Reduction`.
+        access: AccessKind,
         /// The kernel's parameter.
         name: &'static str,
         /// The element.
@@ -622,15 +622,15 @@ pub enum Misuse {
     },
     /// An access to shared memory of another block of the cluster that may not run yet.
     PeerNotStarted {
-        /// `read`, `write`, `arrival` or `copy`.
-        access: &'static str,
+        /// `Read`, `Write`, `Arrival` or `Copy`.
+        access: AccessKind,
         /// The other block.
         block: Grid,
     },
     /// An access to shared memory of another block of the cluster that may have ended.
     PeerEnded {
-        /// `read`, `write`, `arrival` or `copy`.
-        access: &'static str,
+        /// `Read`, `Write`, `Arrival` or `Copy`.
+        access: AccessKind,
         /// The other block.
         block: Grid,
     },
@@ -643,8 +643,8 @@ pub enum Misuse {
     },
     /// A raw shared address that is not aligned to the size of the access.
     SharedMisaligned {
-        /// `read`, `write` or `copy`.
-        access: &'static str,
+        /// The access.
+        access: AccessKind,
         /// The address.
         address: u32,
         /// Bytes accessed.
@@ -652,8 +652,8 @@ pub enum Misuse {
     },
     /// A raw access to global memory that is in no slice of the kernel.
     OutsideOfSlices {
-        /// `copy` or `reduction`.
-        access: &'static str,
+        /// `Copy` or `Reduction`.
+        access: AccessKind,
         /// Bytes accessed.
         bytes: usize,
     },
@@ -774,8 +774,8 @@ pub enum Misuse {
     },
     /// Registers of a `wgmma` in flight are used.
     AccumulatorInFlight {
-        /// `read` or `write`.
-        access: &'static str,
+        /// `Read` or `Write`.
+        access: AccessKind,
         /// The line of the `wgmma`.
         place: Place,
     },

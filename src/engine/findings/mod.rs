@@ -38,11 +38,11 @@ pub use report::Report;
 pub(crate) use sparse::allowed;
 
 use crate::engine::memory::{
-    order::{is_asynchronous, is_warp_group, rank_of_asynchronous},
+    order::{Order, is_asynchronous, is_warp_group, rank_of_asynchronous},
     race::{Access, Lanes},
 };
 use crate::fragment::SwizzleBits;
-use crate::lane::Grid;
+use crate::lane::{AccessKind, Grid};
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -300,8 +300,24 @@ impl Findings {
         self.is_derailed.set(true);
     }
 
+    /// The race of an access with an earlier one by another thread of the cluster.
+    pub(crate) fn race(
+        &self,
+        (access, other_access): (AccessKind, AccessKind),
+        memory: Memory,
+        by: Access,
+        earlier: Access,
+        order: &Order,
+    ) -> Misuse {
+        let (other_place, other) = (earlier.location.into(), self.agent(by, earlier));
+        let are_writes = (access == AccessKind::Write, other_access == AccessKind::Write);
+        let same_closure = by.shows_order(&earlier, are_writes, order);
+        let synced = order.sync_between(&by, &earlier);
+        Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
+    }
+
     /// The author of the earlier of two accesses, relative to the later one.
-    pub(crate) fn agent(&self, later: Access, earlier: Access) -> Agent {
+    fn agent(&self, later: Access, earlier: Access) -> Agent {
         let Access { agent, by, .. } = earlier;
         match by {
             _ if is_warp_group(agent, self.blocks.len()) => Agent::WarpGroup,
@@ -353,6 +369,8 @@ impl Misuse {
             return false;
         };
         let within_a_warp = matches!(other, Agent::LaneOfWarp(_) | Agent::SameWarp);
-        within_a_warp && !same_closure && (*access, *other_access) != ("write", "write")
+        within_a_warp
+            && !same_closure
+            && (*access, *other_access) != (AccessKind::Write, AccessKind::Write)
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::memory::order::executing;
 use crate::engine::memory::peer::{self, Visit};
 use crate::engine::memory::race::{Access, Lanes};
 pub(crate) use crate::engine::memory::reduction::{Kind, Operation, Reduction};
+use crate::engine::memory::shared::check_aligned;
 use crate::engine::memory::slices::{self, Slice};
 use crate::engine::record::{note_copy, note_lane};
 use crate::engine::warps::block::{BlockState, ClusterState};
@@ -19,7 +20,7 @@ use crate::engine::warps::handover;
 use crate::engine::warps::mbarrier::{self, Proxy};
 use crate::engine::warps::polling::note_access;
 use crate::engine::wgmma;
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use std::boxed::Box;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -153,17 +154,11 @@ pub(crate) fn starts(site: Site, form: &'static str, shared: u32, bytes: usize) 
     if current_lane().is_none() {
         fail(site, Misuse::RawAtWarpScope { form });
     }
-    check_aligned(site, shared);
+    check_aligned(AccessKind::Copy, site, shared, UNIT);
     if !bytes.is_multiple_of(UNIT) {
         fail(site, Misuse::BulkSize { bytes: bytes as u32 });
     }
     true
-}
-
-fn check_aligned(site: Site, shared: u32) {
-    if !(shared as usize).is_multiple_of(UNIT) {
-        fail(site, Misuse::SharedMisaligned { access: "copy", address: shared, bytes: UNIT });
-    }
 }
 
 /// The slice that a bulk copy reads or writes, and the first element. The address is a multiple of
@@ -175,7 +170,7 @@ fn find_aligned(
     len: usize,
     writes: bool,
 ) -> (Slice, usize) {
-    let (slice, index) = slices::find(site, "copy", from, 1, len, writes);
+    let (slice, index) = slices::find(site, AccessKind::Copy, from, 1, len, writes);
     let beyond = (from.addr() - slice.address) % unit;
     if beyond != 0 {
         fail(site, Misuse::BulkMisaligned { name: slice.name, index, beyond });
@@ -301,7 +296,8 @@ fn start_load_to(block: &BlockState, target: &BlockState, mut load: Load) -> Res
         global::read_in_flight(block, by, std::mem::take(&mut load.sources));
     }
     if load.proxy == Proxy::Async {
-        let access = if load.reduction.is_some() { "reduction" } else { "copy" };
+        let access =
+            if load.reduction.is_some() { AccessKind::Reduction } else { AccessKind::Copy };
         target.shared.check_fenced_at(access, started, to, bytes)?;
     }
     match load.reduction {
@@ -346,7 +342,7 @@ pub(crate) fn send(
     if !starts(site, form, to, bytes as usize) {
         return;
     }
-    check_aligned(site, from);
+    check_aligned(AccessKind::Copy, site, from, UNIT);
     let data = read_shared(site, form, from, bytes as usize, &whole(bytes as usize), true);
     let sent = with_cluster(|cluster, block| {
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
@@ -384,9 +380,7 @@ pub(crate) fn send_registers(
     if current_lane().is_none() {
         fail(site, Misuse::RawAtWarpScope { form });
     }
-    if !(to as usize).is_multiple_of(value.len()) {
-        fail(site, Misuse::SharedMisaligned { access: "write", address: to, bytes: value.len() });
-    }
+    check_aligned(AccessKind::Write, site, to, value.len());
     note_copy(site, form, to, value.len());
     let sent = with_cluster(|cluster, block| {
         wgmma::check_stored(block, site, value);

@@ -24,7 +24,7 @@ use crate::engine::{
     },
     wgmma,
 };
-use crate::lane::{Grid, Site};
+use crate::lane::{AccessKind, Grid, Site};
 use rustc_hash::FxHashMap;
 use std::boxed::Box;
 use std::collections::hash_map::Entry;
@@ -320,23 +320,26 @@ impl LaunchAccesses {
             for &(class, reduction) in &reductions {
                 let by = as_a_block(reduction);
                 let earlier = known.beside(&by, &none);
-                races.extend(earlier.map(|(earlier, wrote)| {
-                    (("reduction", read_or_write(wrote)), reduction, earlier)
-                }));
-                let earlier = reduction_beside(known_reductions, &by, Some(class));
                 races.extend(
-                    earlier.map(|(earlier, _)| (("reduction", "reduction"), reduction, earlier)),
+                    earlier.map(|(earlier, other)| {
+                        ((AccessKind::Reduction, other), reduction, earlier)
+                    }),
                 );
+                let earlier = reduction_beside(known_reductions, &by, Some(class));
+                races.extend(earlier.map(|(earlier, _)| {
+                    ((AccessKind::Reduction, AccessKind::Reduction), reduction, earlier)
+                }));
             }
             for read in history.reads() {
                 let by = as_a_block(read);
                 races.extend(
-                    known.read(by, &none).map(|earlier| (("read", "write"), read, earlier)),
+                    known
+                        .read(by, &none)
+                        .map(|earlier| ((AccessKind::Read, AccessKind::Write), read, earlier)),
                 );
-                races.extend(
-                    reduction_beside(known_reductions, &by, None)
-                        .map(|(earlier, _)| (("read", "reduction"), read, earlier)),
-                );
+                races.extend(reduction_beside(known_reductions, &by, None).map(|(earlier, _)| {
+                    ((AccessKind::Read, AccessKind::Reduction), read, earlier)
+                }));
             }
             // Write races are reported first.
             let mut write_races = Vec::new();
@@ -344,28 +347,19 @@ impl LaunchAccesses {
                 let by = as_a_block(write);
                 let earlier = known.write(by, true, &none);
                 write_races.extend(
-                    earlier
-                        .map(|(earlier, wrote)| (("write", read_or_write(wrote)), write, earlier)),
+                    earlier.map(|(earlier, other)| ((AccessKind::Write, other), write, earlier)),
                 );
                 let earlier = reduction_beside(known_reductions, &by, None);
-                write_races
-                    .extend(earlier.map(|(earlier, _)| (("write", "reduction"), write, earlier)));
+                write_races.extend(earlier.map(|(earlier, _)| {
+                    ((AccessKind::Write, AccessKind::Reduction), write, earlier)
+                }));
             }
             for (class, reduction) in reductions {
                 known_reductions.of(class).read(as_a_block(reduction), &none);
             }
             for ((access, other_access), by, earlier) in write_races.into_iter().chain(races) {
-                let other = Agent::OtherBlock(self.clusters[earlier.agent][earlier.tick as usize]);
-                let (memory, other_place) = (element.into(), earlier.location.into());
-                let race = Misuse::Race {
-                    access,
-                    memory,
-                    other_access,
-                    other_place,
-                    other,
-                    same_closure: false,
-                    synced: None,
-                };
+                let other = self.clusters[earlier.agent][earlier.tick as usize];
+                let race = race_of_clusters((access, other_access), element, earlier, other);
                 found_in.entry(element.name).or_default().add(finding(race, by));
             }
             // SAFETY: guaranteed by the caller.
@@ -406,9 +400,9 @@ fn check_other_clusters(
     let Some(in_launch) = &block.in_launch else { return };
     let memory = in_launch.memory.borrow();
     let access = match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Reduction(_) => "reduction",
+        Kind::Read => AccessKind::Read,
+        Kind::Write => AccessKind::Write,
+        Kind::Reduction(_) => AccessKind::Reduction,
     };
     if let Some(started) = memory.in_flight(in_launch.cluster, kind, address) {
         let (ElementOf { name, index }, place) = (element, started.location.into());
@@ -417,15 +411,7 @@ fn check_other_clusters(
     }
     let conflict = memory.conflict(in_launch.cluster, &by, kind, address, &block.order);
     if let Some(Conflict { access: other_access, by: earlier, block: other }) = conflict {
-        let race = Misuse::Race {
-            access,
-            memory: element.into(),
-            other_access,
-            other_place: earlier.location.into(),
-            other: Agent::OtherBlock(other),
-            same_closure: false,
-            synced: None,
-        };
+        let race = race_of_clusters((access, other_access), element, earlier, other);
         block.findings.note(by, race);
     }
 }
@@ -456,7 +442,7 @@ pub(crate) fn read_by_copy(
         let mut global = block.global.borrow_mut();
         let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight(block, "read", element, copy));
+            block.findings.note(by, store_in_flight(block, AccessKind::Read, element, copy));
         }
         let earlier = if is_bulk {
             accessed.history.unseen_write(&by, &block.order)
@@ -464,12 +450,15 @@ pub(crate) fn read_by_copy(
             accessed.history.read(by, &block.order)
         };
         if let Some(earlier) = earlier {
-            block.findings.note(by, race(block, ("read", "write"), element.into(), by, earlier));
-        }
-        if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
             block
                 .findings
-                .note(by, race(block, ("read", "reduction"), element.into(), by, earlier));
+                .note(by, race(block, (AccessKind::Read, AccessKind::Write), element, by, earlier));
+        }
+        if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
+            block.findings.note(
+                by,
+                race(block, (AccessKind::Read, AccessKind::Reduction), element, by, earlier),
+            );
         }
         check_other_clusters(block, by, Kind::Read, address, element);
         match accessed.value.or_else(|| value_in_launch(block, address)) {
@@ -540,20 +529,20 @@ pub(crate) fn write_global(
         let mut global = block.global.borrow_mut();
         let (accessed, copy) = global.with_conflict(address, element, None);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight(block, "write", element, copy));
+            block.findings.note(by, store_in_flight(block, AccessKind::Write, element, copy));
         }
         // After a reduction, every write counts as a change.
         let value = accessed.value.or_else(|| value_in_launch(block, address));
         let changes =
             !accessed.reduced().is_empty() || bytes != value.as_ref().map_or(before, Value::bytes);
         check_other_clusters(block, by, Kind::Write, address, element);
-        if let Some((earlier, wrote)) = accessed.history.write(by, changes, &block.order) {
-            let accesses = ("write", read_or_write(wrote));
-            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+        if let Some((earlier, other)) = accessed.history.write(by, changes, &block.order) {
+            let accesses = (AccessKind::Write, other);
+            block.findings.note(by, race(block, accesses, element, by, earlier));
         }
         if let Some(earlier) = accessed.reduction_beside(&by, None, &block.order) {
-            let accesses = ("write", "reduction");
-            block.findings.note(by, race(block, accesses, element.into(), by, earlier));
+            let accesses = (AccessKind::Write, AccessKind::Reduction);
+            block.findings.note(by, race(block, accesses, element, by, earlier));
         }
         accessed.set(bytes);
         accessed.by_copy = false;
@@ -575,14 +564,13 @@ pub(crate) fn reduce(
         let class = Some(reduction.class());
         let (accessed, copy) = global.with_conflict(address, element, class);
         if let Some(copy) = copy {
-            block.findings.note(by, store_in_flight(block, "reduction", element, copy));
+            block.findings.note(by, store_in_flight(block, AccessKind::Reduction, element, copy));
         }
         let beside = accessed.history.beside(&by, &block.order);
-        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
         let reduction_beside = accessed.reduction_beside(&by, class, &block.order);
-        let reduction_beside = reduction_beside.map(|earlier| (earlier, "reduction"));
+        let reduction_beside = reduction_beside.map(|earlier| (earlier, AccessKind::Reduction));
         if let Some((earlier, other)) = beside.or(reduction_beside) {
-            let race = race(block, ("reduction", other), element.into(), by, earlier);
+            let race = race(block, (AccessKind::Reduction, other), element, by, earlier);
             block.findings.note(by, race);
         }
         check_other_clusters(block, by, Kind::Reduction(reduction.class()), address, element);
@@ -603,7 +591,7 @@ pub(crate) fn start_store(
     elements: impl Iterator<Item = (usize, ElementOf)> + Clone,
 ) -> u32 {
     check_fenced(block, started, elements.clone());
-    let access = if reduces.is_some() { "reduction" } else { "write" };
+    let access = if reduces.is_some() { AccessKind::Reduction } else { AccessKind::Write };
     let mut global = block.global.borrow_mut();
     let number = global.stores.len() as u32;
     global.stores.push((started, reduces));
@@ -621,15 +609,14 @@ pub(crate) fn start_store(
             continue;
         }
         let beside = accessed.history.beside(&started, &block.order);
-        let beside = beside.map(|(earlier, wrote)| (earlier, read_or_write(wrote)));
         let reduction = accessed.reduction_beside(&started, reduces, &block.order);
-        let reduction = reduction.map(|earlier| (earlier, "reduction"));
+        let reduction = reduction.map(|earlier| (earlier, AccessKind::Reduction));
         for (earlier, other_access) in beside.into_iter().chain(reduction) {
             if is_raced {
                 break;
             }
             let accesses = (access, other_access);
-            let race = race(block, accesses, element.into(), started, earlier);
+            let race = race(block, accesses, element, started, earlier);
             // An error may follow a warning.
             is_raced = !race.is_tolerated();
             block.findings.note(started, race);
@@ -696,33 +683,38 @@ pub(crate) fn check_fenced(
     }
 }
 
-fn read_or_write(wrote: bool) -> &'static str {
-    if wrote { "write" } else { "read" }
+/// The race of an access with an earlier one by this block of another cluster.
+fn race_of_clusters(
+    (access, other_access): (AccessKind, AccessKind),
+    element: ElementOf,
+    earlier: Access,
+    block: Grid,
+) -> Misuse {
+    let (memory, other_place) = (element.into(), earlier.location.into());
+    let other = Agent::OtherBlock(block);
+    let (same_closure, synced) = (false, None);
+    Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
+}
+
+/// The race of an access with an earlier one by another thread of the cluster.
+fn race(
+    block: &BlockState,
+    accesses: (AccessKind, AccessKind),
+    element: ElementOf,
+    by: Access,
+    earlier: Access,
+) -> Misuse {
+    block.findings.race(accesses, element.into(), by, earlier, &block.order)
 }
 
 /// An access to an element with a copy in flight.
 fn store_in_flight(
     block: &BlockState,
-    access: &'static str,
+    access: AccessKind,
     of: ElementOf,
     started: Access,
 ) -> Misuse {
     let ElementOf { name, index } = of;
     let place = started.location.into();
     Misuse::StoreInFlight { access, name, index, place, has_read: bulk::has_read(block, &started) }
-}
-
-/// The race of an access with an earlier one of another thread in the cluster.
-fn race(
-    block: &BlockState,
-    (access, other_access): (&'static str, &'static str),
-    memory: Memory,
-    by: Access,
-    earlier: Access,
-) -> Misuse {
-    let (other_place, other) = (earlier.location.into(), block.findings.agent(by, earlier));
-    let are_writes = (access == "write", other_access == "write");
-    let same_closure = by.shows_order(&earlier, are_writes, &block.order);
-    let synced = block.order.sync_between(&by, &earlier);
-    Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
 }

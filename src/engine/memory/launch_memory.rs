@@ -13,7 +13,7 @@ use crate::engine::memory::{
 };
 use crate::engine::warps::atomic_turns::AtomicTurns;
 use crate::isa::Semantics;
-use crate::lane::Grid;
+use crate::lane::{AccessKind, Grid};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -111,7 +111,7 @@ pub(super) enum Kind {
 
 /// An access of another cluster that is not ordered before one.
 pub(super) struct Conflict {
-    pub(super) access: &'static str,
+    pub(super) access: AccessKind,
     pub(super) by: Access,
     pub(super) block: Grid,
 }
@@ -166,14 +166,19 @@ impl LaunchMemory {
                 Kind::Reduction(class) => Some(class),
                 Kind::Read | Kind::Write => None,
             };
-            let write = other.history.write_unknown_to(knows).map(|write| ("write", write));
+            let write =
+                other.history.write_unknown_to(knows).map(|write| (AccessKind::Write, write));
             let reduction = || {
                 let mut others = other.reductions.without(class).flat_map(History::reads);
-                others.find(|earlier| !knows(earlier)).map(|earlier| ("reduction", earlier))
+                others
+                    .find(|earlier| !knows(earlier))
+                    .map(|earlier| (AccessKind::Reduction, earlier))
             };
             let read = || {
                 let mut reads = other.history.reads().filter(|_| kind != Kind::Read);
-                reads.find(|earlier| !knows_over(earlier)).map(|earlier| ("read", earlier))
+                reads
+                    .find(|earlier| !knows_over(earlier))
+                    .map(|earlier| (AccessKind::Read, earlier))
             };
             let (access, earlier) = write.or_else(reduction).or_else(read)?;
             let block = self.block(other.cluster, &earlier);

@@ -8,7 +8,7 @@ use crate::engine::{
     wgmma,
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
-use crate::lane::{PerLane, Site};
+use crate::lane::{AccessKind, PerLane, Site};
 
 /// The rows of a matrix.
 type Matrix = [[u8; 16]; 16];
@@ -34,7 +34,9 @@ fn check_rows(site: Site, rows: &PerLane<RowAddr>, used: usize) {
     });
     for (lane, &row) in rows.array().iter().enumerate().skip(used) {
         let checked = aligned(row).and_then(|address| {
-            with_block(|block| block.shared.check("read", address, RowAddr::BYTES as usize))
+            with_block(|block| {
+                block.shared.check(AccessKind::Read, address, RowAddr::BYTES as usize)
+            })
         });
         checked.unwrap_or_else(|misuse| fail_in_lane(site, Some(lane), misuse));
     }

@@ -7,13 +7,13 @@
 
 use crate::engine::findings::{Memory, Misuse, RANK_SHIFT, address_of, split_address};
 use crate::engine::memory::race::Access;
-use crate::engine::memory::shared::SHARED_BASE;
+use crate::engine::memory::shared::{SHARED_BASE, check_aligned};
 use crate::engine::record::{Traffic, note_element};
 use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::{fail, with_cluster};
 use crate::engine::warps::polling::{note_access, note_read};
 use crate::engine::wgmma;
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use bytemuck::Pod;
 use std::collections::BTreeMap;
 
@@ -39,12 +39,12 @@ pub(crate) enum Visit {
 }
 
 impl Visit {
-    fn name(self) -> &'static str {
+    fn access(self) -> AccessKind {
         match self {
-            Visit::Read => "read",
-            Visit::Write => "write",
-            Visit::Arrival | Visit::Bytes => "arrival",
-            Visit::Copy => "copy",
+            Visit::Read => AccessKind::Read,
+            Visit::Write => AccessKind::Write,
+            Visit::Arrival | Visit::Bytes => AccessKind::Arrival,
+            Visit::Copy => AccessKind::Copy,
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn visit(block: &BlockState, peer: &BlockState, by: Access, visit: Vi
     if peer.rank == block.rank {
         return;
     }
-    let (access, of) = (visit.name(), peer.index);
+    let (access, of) = (visit.access(), peer.index);
     if !block.order.knows_started(&by, peer.rank) {
         block.findings.note(by, Misuse::PeerNotStarted { access, block: of });
     }
@@ -114,7 +114,7 @@ pub(crate) fn end_warp(block: &BlockState, is_last: bool) {
     });
     if is_last {
         for (_, visit, blamed) in visits.values() {
-            let ended = Misuse::PeerEnded { access: visit.name(), block: block.index };
+            let ended = Misuse::PeerEnded { access: visit.access(), block: block.index };
             block
                 .findings
                 .note(*blamed, if *visit == Visit::Copy { Misuse::BulkUnfinished } else { ended });
@@ -194,7 +194,7 @@ pub(crate) fn store(site: Site, address: u32, from: &[u8]) {
 #[track_caller]
 pub(crate) fn load_element<T: Pod>(address: u32) -> T {
     let site = Site::here();
-    check_aligned("read", site, address, size_of::<T>());
+    check_aligned(AccessKind::Read, site, address, size_of::<T>());
     let mut value = T::zeroed();
     load(site, address, bytemuck::bytes_of_mut(&mut value));
     value
@@ -204,14 +204,8 @@ pub(crate) fn load_element<T: Pod>(address: u32) -> T {
 #[track_caller]
 pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
     let site = Site::here();
-    check_aligned("write", site, address, size_of::<T>());
+    check_aligned(AccessKind::Write, site, address, size_of::<T>());
     store(site, address, bytemuck::bytes_of(&value));
-}
-
-fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
-    if !(address as usize).is_multiple_of(bytes) && !std::thread::panicking() {
-        fail(site, Misuse::SharedMisaligned { access, address, bytes });
-    }
 }
 
 const _: () = assert!(SHARED_BASE as usize + crate::target::MAX_SHARED_BYTES < 1 << RANK_SHIFT);

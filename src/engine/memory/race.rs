@@ -11,6 +11,7 @@
 //! - between other blocks, none.
 
 use crate::engine::memory::order::{Order, is_asynchronous};
+use crate::lane::AccessKind;
 use core::panic::Location;
 use std::boxed::Box;
 use std::vec::Vec;
@@ -223,7 +224,7 @@ impl History {
         }
     }
 
-    /// Records a write. Returns an earlier access that it races with, and whether that was a write.
+    /// Records a write. Returns an earlier access that it races with, and its kind.
     ///
     /// `changes` says whether the value changes. Lanes of one warp that write the same value leave
     /// the result determined.
@@ -232,7 +233,7 @@ impl History {
         access: Access,
         changes: bool,
         order: &Order,
-    ) -> Option<(Access, bool)> {
+    ) -> Option<(Access, AccessKind)> {
         let unordered = self.write.filter(|earlier| {
             !earlier.is_overwritten_by(&access, order)
                 && !self.is_after_operation(&access, order)
@@ -272,22 +273,24 @@ impl History {
         } else {
             self.retain_further(|earlier| !earlier.is_over_before(&access, order));
         }
-        raced_write.map(|earlier| (earlier, true)).or(raced_read.map(|earlier| (earlier, false)))
+        let write = raced_write.map(|earlier| (earlier, AccessKind::Write));
+        write.or(raced_read.map(|earlier| (earlier, AccessKind::Read)))
     }
 
-    /// An earlier access that is not ordered before this exclusive one, and whether it was a write.
-    pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, bool)> {
+    /// An earlier access that is not ordered before this exclusive one, and its kind.
+    pub(crate) fn beside(&self, access: &Access, order: &Order) -> Option<(Access, AccessKind)> {
         let write = self.write.filter(|earlier| {
             !earlier.is_before(access, order) && !self.is_after_operation(access, order)
         });
         if let Some(write) = write.filter(|earlier| earlier.agent != access.agent) {
-            return Some((write, true));
+            return Some((write, AccessKind::Write));
         }
         let reads = self.reads().filter(|earlier| !earlier.is_over_before(access, order));
         let read = access.worst_race(reads, order);
         // The write is by the same warp, so a race with it may be only a warning.
         let is_worse = |read: &Access| write.is_none() || read.agent != access.agent;
-        read.filter(is_worse).map(|read| (read, false)).or(write.map(|write| (write, true)))
+        let read = read.filter(is_worse).map(|read| (read, AccessKind::Read));
+        read.or(write.map(|write| (write, AccessKind::Write)))
     }
 
     /// Records a read. Returns an earlier write that it races with.
@@ -390,7 +393,7 @@ mod tests {
 
     impl History {
         /// Without mbarriers.
-        fn written(&mut self, access: Access, changes: bool) -> Option<(Access, bool)> {
+        fn written(&mut self, access: Access, changes: bool) -> Option<(Access, AccessKind)> {
             self.write(access, changes, &Order::default())
         }
 
@@ -418,7 +421,9 @@ mod tests {
             "a thread does not race with itself"
         );
         assert!(history.written(access(1, 1), true).is_none(), "ordered by the barrier");
-        assert!(history.written(access(0, 1), true).is_some_and(|(_, write)| write));
+        assert!(
+            history.written(access(0, 1), true).is_some_and(|(_, kind)| kind == AccessKind::Write)
+        );
         assert!(history.written(access(1, 1), false).is_some(), "also where it is the same value");
     }
 
@@ -494,7 +499,9 @@ mod tests {
         let mut history = History::default();
         history.was_read(access(0, 0));
         assert!(history.clone().written(by(Lanes::One(1), 0), false).is_none());
-        assert!(history.written(access(1, 0), false).is_some_and(|(_, write)| !write));
+        assert!(
+            history.written(access(1, 0), false).is_some_and(|(_, kind)| kind == AccessKind::Read)
+        );
     }
 
     #[test]
@@ -507,7 +514,7 @@ mod tests {
             }
             for writer in 0..2 {
                 let raced = history.clone().written(access(writer, 1), true);
-                assert!(raced.is_some_and(|(_, write)| !write), "{readers:?}");
+                assert!(raced.is_some_and(|(_, kind)| kind == AccessKind::Read), "{readers:?}");
             }
         }
     }
@@ -554,10 +561,10 @@ mod tests {
             let mut history = History::default();
             history.was_read(at(0, read));
             let write = at(4, write);
-            let (earlier, wrote) = history.written(write, true).unwrap();
+            let (earlier, kind) = history.written(write, true).unwrap();
             assert_eq!(
-                (wrote, write.shows_order(&earlier, (true, false), &Order::default())),
-                (false, shows)
+                (kind, write.shows_order(&earlier, (true, false), &Order::default())),
+                (AccessKind::Read, shows)
             );
         }
     }

@@ -4,7 +4,7 @@
 use crate::engine::findings::Misuse;
 use crate::engine::memory::global::{ElementOf, read_by_copy, read_constant};
 use crate::engine::warps::context::{fail, try_with_block};
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use std::vec::Vec;
 
 /// A slice whose pointer the kernel has requested.
@@ -40,7 +40,7 @@ pub(crate) fn note_slice(slice: Slice) {
 /// first element. The address must be a multiple of `unit`.
 pub(crate) fn find(
     site: Site,
-    access: &'static str,
+    access: AccessKind,
     from: *const u8,
     unit: usize,
     len: usize,
@@ -88,7 +88,7 @@ pub(crate) unsafe fn read_for_copy(
     is_bulk: bool,
 ) {
     let (Slice { name, address: start, element, is_mut, .. }, index) =
-        find(site, "copy", from, bytes, into.len(), false);
+        find(site, AccessKind::Copy, from, bytes, into.len(), false);
     let offset = from.addr() - start;
     let end = offset + into.len();
     // Reads whole elements, as other accesses do: a copy may begin or end within one.

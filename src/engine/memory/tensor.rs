@@ -8,13 +8,15 @@ use crate::engine::{
     memory::{
         bulk::{self, Kind, Reduction},
         im2col::{check_in_bounds, check_offsets, pixels},
-        peer, slices,
+        peer,
+        shared::check_aligned,
+        slices,
     },
     record::note_lane,
     warps::context::{fail, with_block, with_cluster},
 };
 use crate::isa::{TensorAccess, TensorEncoding, TensorMapWords};
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use std::iter::zip;
 use std::ops::Range;
 use std::vec;
@@ -24,7 +26,7 @@ use std::vec::Vec;
 const CHUNK: usize = 16;
 
 /// Required alignment of a tile in shared memory, in bytes, with or without a swizzle.
-const ALIGNMENT: u32 = 128;
+const ALIGNMENT: usize = 128;
 
 /// The position of a copy in a tensor.
 #[derive(Clone, Copy)]
@@ -172,13 +174,6 @@ impl Lines {
     }
 }
 
-fn check_aligned(site: Site, tile: u32) {
-    if !tile.is_multiple_of(ALIGNMENT) {
-        let bytes = ALIGNMENT as usize;
-        fail(site, Misuse::SharedMisaligned { access: "copy", address: tile, bytes });
-    }
-}
-
 /// The coordinates of the rows of a box.
 fn of_box(map: &TensorEncoding, at: [i64; 5]) -> Vec<[i64; 4]> {
     let mut places = vec![core::array::from_fn(|d| at[d + 1])];
@@ -215,7 +210,7 @@ pub(crate) unsafe fn load(
     }
     // SAFETY: guaranteed by the caller.
     let source = unsafe { Lines::new(site, map, at) };
-    check_aligned(site, to);
+    check_aligned(AccessKind::Copy, site, to, ALIGNMENT);
     source.note(site, at, true);
     let (mut lines, mut sources) = (vec![0; source.bytes()], Vec::new());
     for Line { offset, from, bytes } in source.inside() {
@@ -260,7 +255,7 @@ pub(crate) unsafe fn store(
     if let Some(dimension) = at.coordinates.iter().position(|&coordinate| coordinate < 0) {
         fail(site, Misuse::BoxBefore { dimension, coordinate: at.coordinates[dimension].into() });
     }
-    check_aligned(site, from);
+    check_aligned(AccessKind::Copy, site, from, ALIGNMENT);
     target.note(site, at, false);
     let reduction = operation.map(|operation| Reduction {
         operation,
@@ -285,7 +280,7 @@ pub(crate) unsafe fn store(
         unsafe { bulk::start_store(site, from, &parts, None, std::iter::empty(), reduction) };
         return;
     };
-    let (slice, _) = slices::find(site, "copy", first.from, 1, first.bytes, true);
+    let (slice, _) = slices::find(site, AccessKind::Copy, first.from, 1, first.bytes, true);
     let elements = lines.iter().flat_map(|line| {
         let places =
             (0..line.bytes).step_by(slice.element).map(|byte| line.from.wrapping_add(byte));

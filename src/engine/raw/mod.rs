@@ -14,7 +14,7 @@ use crate::engine::{
         ElementOf, Slice, copies, global, matrix,
         order::executing,
         reduction::{Kind, Reduction},
-        shared::{load_shared, store_shared},
+        shared::{check_aligned, load_shared, store_shared},
         slices,
     },
     record::{Traffic, note_collective, note_reduction},
@@ -30,7 +30,7 @@ use crate::engine::{
 };
 use crate::fragment::{Arrangement, Registers, RowAddr};
 use crate::isa::Semantics;
-use crate::lane::{Grid, LANES, PerLane, Site};
+use crate::lane::{AccessKind, Grid, LANES, PerLane, Site};
 use bytemuck::Pod;
 
 /// Whether an instruction of one lane begins: not in a destructor that runs because the run failed.
@@ -56,7 +56,8 @@ pub(crate) fn reduce_global(
     if !begins_in_lane(site, form) {
         return;
     }
-    let (slice, index) = slices::find(site, "reduction", to, value.len(), value.len(), true);
+    let (slice, index) =
+        slices::find(site, AccessKind::Reduction, to, value.len(), value.len(), true);
     let Slice { name, element, .. } = slice;
     if element != value.len() {
         fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
@@ -110,7 +111,7 @@ unsafe fn operate(
         return;
     }
     let bytes = result.len();
-    let (slice, index) = slices::find(site, "atomic operation", at, bytes, bytes, true);
+    let (slice, index) = slices::find(site, AccessKind::Atomic, at, bytes, bytes, true);
     let Slice { name, element, is_atomic, .. } = slice;
     if element != bytes {
         fail(site, Misuse::ReductionWidth { name, element, bytes });
@@ -187,9 +188,7 @@ fn reduce_shared_from(
         return;
     }
     let bytes = value.len();
-    if !(to as usize).is_multiple_of(bytes) {
-        fail(site, Misuse::SharedMisaligned { access: "reduction", address: to, bytes });
-    }
+    check_aligned(AccessKind::Reduction, site, to, bytes);
     note_reduction(site, form, Traffic::SharedWrite, to as usize, bytes);
     // In shared memory, an f64 is added like in registers, which makes a NaN quiet.
     let kind = if reduction.kind == Kind::f64 { Kind::f64_quiet } else { reduction.kind };
@@ -398,7 +397,7 @@ fn coordinates(Grid { x, y, z }: Grid) -> [u32; 3] {
 #[track_caller]
 pub(crate) fn load_element<T: Pod>(address: u32) -> T {
     let site = Site::here();
-    check_aligned("read", site, address, size_of::<T>());
+    check_aligned(AccessKind::Read, site, address, size_of::<T>());
     let mut value = T::zeroed();
     load_shared(site, address, bytemuck::bytes_of_mut(&mut value));
     value
@@ -408,7 +407,7 @@ pub(crate) fn load_element<T: Pod>(address: u32) -> T {
 #[track_caller]
 pub(crate) fn store_element<T: Pod>(address: u32, value: T) {
     let site = Site::here();
-    check_aligned("write", site, address, size_of::<T>());
+    check_aligned(AccessKind::Write, site, address, size_of::<T>());
     store_shared(site, address, bytemuck::bytes_of(&value));
 }
 
@@ -430,7 +429,7 @@ pub(crate) unsafe fn copy<const BYTES: usize>(
     if current_lane().is_none() {
         fail(site, Misuse::RawAtWarpScope { form });
     }
-    check_aligned("copy", site, to, BYTES);
+    check_aligned(AccessKind::Copy, site, to, BYTES);
     if some > BYTES {
         fail(site, Misuse::CopyTooLong { some, bytes: BYTES });
     }
@@ -452,12 +451,6 @@ pub(crate) fn commit_copies() {
 #[track_caller]
 pub(crate) fn wait_for_copies(newest: usize) {
     copies::wait_for_copies(Site::here(), newest);
-}
-
-fn check_aligned(access: &'static str, site: Site, address: u32, bytes: usize) {
-    if !(address as usize).is_multiple_of(bytes) && !std::thread::panicking() {
-        fail(site, Misuse::SharedMisaligned { access, address, bytes });
-    }
 }
 
 /// Applies `of` to each lane's value.

@@ -37,7 +37,7 @@ use crate::engine::{
     },
 };
 use crate::fragment::Registers;
-use crate::lane::{LANES, PerLane, Site};
+use crate::lane::{AccessKind, LANES, PerLane, Site};
 pub use form::Form;
 use form::FormShape;
 pub(crate) use lane::{
@@ -250,7 +250,9 @@ impl Warp {
         });
         if let Some(flying) = taken {
             let place = flying.started.location.into();
-            block.findings.note(by, Misuse::AccumulatorInFlight { access: "read", place });
+            block
+                .findings
+                .note(by, Misuse::AccumulatorInFlight { access: AccessKind::Read, place });
         }
     }
 }
@@ -424,7 +426,7 @@ fn settle_columns(site: Site, mut held: Columns) -> Columns {
             let place = started.location.into();
             block.findings.note(
                 block.access_by(Lanes::Each, site),
-                Misuse::AccumulatorInFlight { access: "write", place },
+                Misuse::AccumulatorInFlight { access: AccessKind::Write, place },
             );
         }
         let is_there = warp.landed.get(&number).is_some_and(|of| of.group < warp.awaited);
@@ -466,7 +468,10 @@ fn check_columns_finished(site: Site, held: &[Column]) {
         if warp.landed.iter().any(|landed| not_awaited(&landed)) {
             block.findings.note(
                 by,
-                Misuse::AccumulatorInFlight { access: "read", place: site.location.into() },
+                Misuse::AccumulatorInFlight {
+                    access: AccessKind::Read,
+                    place: site.location.into(),
+                },
             );
         }
     });
@@ -479,9 +484,10 @@ pub(crate) fn check_stored(block: &BlockState, site: Site, bytes: &[u8]) {
             block.wgmma.borrow().find_mark(block.running(), current_lane(), bytes)
     {
         let place = started.location.into();
-        block
-            .findings
-            .note(block.access(site), Misuse::AccumulatorInFlight { access: "read", place });
+        block.findings.note(
+            block.access(site),
+            Misuse::AccumulatorInFlight { access: AccessKind::Read, place },
+        );
     }
 }
 

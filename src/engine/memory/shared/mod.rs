@@ -16,7 +16,7 @@ use crate::engine::warps::handover::{self, Conflict};
 use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::{note_access, note_read};
 use crate::engine::wgmma;
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -24,6 +24,13 @@ use std::vec;
 use std::vec::Vec;
 use swizzle::Swizzles;
 pub(crate) use swizzle::{InTile, check_swizzle, note_row, note_written};
+
+/// Refuses an access at an address that is not a multiple of `unit` bytes.
+pub(crate) fn check_aligned(access: AccessKind, site: Site, address: u32, unit: usize) {
+    if !(address as usize).is_multiple_of(unit) && !std::thread::panicking() {
+        fail(site, Misuse::SharedMisaligned { access, address, bytes: unit });
+    }
+}
 
 /// The first address of a block's shared memory in the `.shared` window.
 ///
@@ -71,7 +78,7 @@ impl SharedMemory {
     /// The range of `bytes` bytes at `address`, if the block has them.
     fn range(
         &self,
-        access: &'static str,
+        access: AccessKind,
         address: u32,
         bytes: usize,
     ) -> Result<Range<usize>, Misuse> {
@@ -84,7 +91,7 @@ impl SharedMemory {
     /// Checks that an access is in bounds.
     pub(crate) fn check(
         &self,
-        access: &'static str,
+        access: AccessKind,
         address: u32,
         bytes: usize,
     ) -> Result<(), Misuse> {
@@ -92,8 +99,8 @@ impl SharedMemory {
     }
 
     pub(crate) fn store(&self, by: Access, address: u32, from: &[u8]) -> Result<(), Misuse> {
-        let range = self.range("write", address, from.len())?;
-        let free = self.check_in_flight("write", by, address, range.clone());
+        let range = self.range(AccessKind::Write, address, from.len())?;
+        let free = self.check_in_flight(AccessKind::Write, by, address, range.clone());
         self.note_write(by, address, range.clone(), free, |offset, before| from[offset] != before);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
         Ok(())
@@ -141,18 +148,22 @@ impl SharedMemory {
             let reduced = record.unseen_reduction(&by, None, &self.order);
             if let Some(earlier) = reduced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
-                self.note(by, self.race("write", address, "reduction", by, earlier), None);
+                self.note(
+                    by,
+                    self.race(AccessKind::Write, address, AccessKind::Reduction, by, earlier),
+                    None,
+                );
             }
             record.forget_reductions();
             if matches!(record.barrier, BarrierBytes::Ended) {
                 record.barrier = BarrierBytes::No;
             }
             let raced = record.history.write(by, changes(byte), &self.order);
-            if let Some((earlier, wrote)) = raced.filter(|_| report) {
-                let other_access = if wrote { "write" } else { "read" };
+            if let Some((earlier, other)) = raced.filter(|_| report) {
                 let address = address + (byte - start) as u32;
-                let cause = if wrote { None } else { cause(address, earlier) };
-                self.note(by, self.race("write", address, other_access, by, earlier), cause);
+                let is_read = other == AccessKind::Read;
+                let cause = is_read.then(|| cause(address, earlier)).flatten();
+                self.note(by, self.race(AccessKind::Write, address, other, by, earlier), cause);
             }
         });
     }
@@ -175,7 +186,7 @@ impl SharedMemory {
     /// flight. If not, that is the finding, and a race with the copy is not reported again.
     fn check_in_flight(
         &self,
-        access: &'static str,
+        access: AccessKind,
         by: Access,
         address: u32,
         range: Range<usize>,
@@ -187,7 +198,7 @@ impl SharedMemory {
     /// mbarrier that the access signals, if it is a copy.
     fn check_free(
         &self,
-        access: &'static str,
+        access: AccessKind,
         by: Access,
         address: u32,
         range: Range<usize>,
@@ -209,13 +220,13 @@ impl SharedMemory {
                 let (place, (warp, block)) = (copy.location.into(), self.findings.warp(copy.agent));
                 let conflict = Conflict { rank: self.rank, address, read: by, copy, signals };
                 let cause = match access {
-                    "read" => {
+                    AccessKind::Read => {
                         let by_group =
                             record.history.reads().any(|read| self.findings.is_group(read));
                         let reads = record.history.reads().filter(|read| read.agent == by.agent);
                         conflict.cause_of_early_read(reads.map(|read| read.tick).max(), by_group)
                     }
-                    "copy" if copy.agent == by.agent => {
+                    AccessKind::Copy if copy.agent == by.agent => {
                         Conflict { read: copy, copy: by, ..conflict }.cause_of_second_copy()
                     }
                     _ => None,
@@ -243,9 +254,15 @@ impl SharedMemory {
         bytes: usize,
         signals: Option<BarrierPhase>,
     ) -> Result<(), Misuse> {
-        let range = self.range("copy", address, bytes)?;
-        let free =
-            self.check_free("copy", by, address, range.clone(), signals, ByteRecord::in_flight);
+        let range = self.range(AccessKind::Copy, address, bytes)?;
+        let free = self.check_free(
+            AccessKind::Copy,
+            by,
+            address,
+            range.clone(),
+            signals,
+            ByteRecord::in_flight,
+        );
         self.set_copying(range.clone(), Some(by));
         let cause = |address, read| {
             Conflict { rank: self.rank, address, read, copy: by, signals }.cause_of_early_copy()
@@ -263,7 +280,7 @@ impl SharedMemory {
     /// a proxy fence.
     pub(crate) fn check_fenced_at(
         &self,
-        access: &'static str,
+        access: AccessKind,
         by: Access,
         address: u32,
         bytes: usize,
@@ -282,8 +299,9 @@ impl SharedMemory {
 
     /// Lands a copy, and, with `report`, reports its races.
     fn land_bytes(&self, by: Access, address: u32, from: &[u8], report: bool) {
-        let range =
-            self.range("copy", address, from.len()).expect("the start of the copy was in bounds");
+        let range = self
+            .range(AccessKind::Copy, address, from.len())
+            .expect("the start of the copy was in bounds");
         self.set_copying(range.clone(), None);
         self.note_write(by, address, range.clone(), report, |_, _| true);
         self.bytes.borrow_mut()[range].copy_from_slice(from);
@@ -312,7 +330,7 @@ impl SharedMemory {
         value: &[u8],
         before: Option<&mut [u8]>,
     ) -> Result<(), Misuse> {
-        let range = self.range("reduction", address, value.len())?;
+        let range = self.range(AccessKind::Reduction, address, value.len())?;
         let class = reduction.class();
         self.note_reduction(by, address, value.len(), class, |record| {
             record.reduce(class, by, &self.order);
@@ -335,11 +353,12 @@ impl SharedMemory {
         class: Class,
         note: impl Fn(&mut ByteRecord),
     ) -> Result<(), Misuse> {
-        let range = self.range("reduction", address, bytes)?;
+        let range = self.range(AccessKind::Reduction, address, bytes)?;
         self.check_sources(by, address, &range);
-        let free = self.check_free("reduction", by, address, range.clone(), None, |record| {
-            record.copying.or_else(|| record.reducing(Some(class)))
-        });
+        let free =
+            self.check_free(AccessKind::Reduction, by, address, range.clone(), None, |record| {
+                record.copying.or_else(|| record.reducing(Some(class)))
+            });
         let (mut unwritten, start) = (false, range.start);
         self.records.borrow_mut().change(
             range,
@@ -350,15 +369,17 @@ impl SharedMemory {
                 }
                 unwritten |= !record.is_written();
                 let beside = record.history.beside(&by, &self.order);
-                let beside =
-                    beside.map(|(earlier, wrote)| (earlier, if wrote { "write" } else { "read" }));
                 let reduction = || {
                     let earlier = record.unseen_reduction(&by, Some(class), &self.order)?;
-                    Some((earlier, "reduction"))
+                    Some((earlier, AccessKind::Reduction))
                 };
                 if let Some((earlier, other)) = beside.or_else(reduction).filter(|_| free) {
                     let address = address + (byte - start) as u32;
-                    self.note(by, self.race("reduction", address, other, by, earlier), None);
+                    self.note(
+                        by,
+                        self.race(AccessKind::Reduction, address, other, by, earlier),
+                        None,
+                    );
                 }
                 note(record);
             },
@@ -379,7 +400,7 @@ impl SharedMemory {
         values: &[u8],
     ) {
         let range = self
-            .range("reduction", address, values.len())
+            .range(AccessKind::Reduction, address, values.len())
             .expect("the start of the copy was in bounds");
         self.records.borrow_mut().change_all(range.clone(), |record| {
             record.land_reduction(reduction.class(), started, by, &self.order)
@@ -400,7 +421,7 @@ impl SharedMemory {
         into: &mut [u8],
         is_sent: bool,
     ) -> Result<(), Misuse> {
-        let whole = self.range("copy", address, into.len())?;
+        let whole = self.range(AccessKind::Copy, address, into.len())?;
         let mut unwritten: Option<UnwrittenBytes> = None;
         for part in parts {
             let range = whole.start + part.start..whole.start + part.end;
@@ -424,7 +445,7 @@ impl SharedMemory {
     pub(crate) fn finish_bulk_read(&self, by: Access, started: &Access, addresses: Range<u32>) {
         let bytes = addresses.len();
         let range = self
-            .range("copy", addresses.start, bytes)
+            .range(AccessKind::Copy, addresses.start, bytes)
             .expect("the start of the copy was in bounds");
         let mut sources = self.sources.borrow_mut();
         let is_it = |Source { bytes, started: by, .. }: &Source| {
@@ -448,7 +469,7 @@ impl SharedMemory {
         bytes: usize,
     ) -> Result<(), Misuse> {
         // Without a finding, the chunks are one.
-        if let Ok(range) = self.range("read", address, bytes)
+        if let Ok(range) = self.range(AccessKind::Read, address, bytes)
             && self.is_readable(&by, range.clone())
         {
             self.records.borrow_mut().change_all(range, |record| {
@@ -457,7 +478,7 @@ impl SharedMemory {
             return Ok(());
         }
         for chunk in (address..).step_by(CHUNK_BYTES).take(bytes / CHUNK_BYTES) {
-            let range = self.range("read", chunk, CHUNK_BYTES)?;
+            let range = self.range(AccessKind::Read, chunk, CHUNK_BYTES)?;
             self.check_fenced(by, chunk, range.clone());
             // The warp that starts it must know the writes. But the later operations of that warp
             // do not end the read.
@@ -528,17 +549,17 @@ impl SharedMemory {
     /// Initialises an mbarrier at a place without a live one. For others this writes its eight
     /// bytes. From now on only mbarrier instructions may access them.
     pub(crate) fn make_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
-        self.change_barrier("mbarrier.init", by, address, BarrierBytes::Live(by.location))
+        self.change_barrier(AccessKind::BarrierInit, by, address, BarrierBytes::Live(by.location))
     }
 
     /// Ends an mbarrier. This writes its eight bytes with unknown values.
     pub(crate) fn end_barrier(&self, by: Access, address: u32) -> Result<(), Misuse> {
-        self.change_barrier("mbarrier.inval", by, address, BarrierBytes::Ended)
+        self.change_barrier(AccessKind::BarrierInvalidate, by, address, BarrierBytes::Ended)
     }
 
     fn change_barrier(
         &self,
-        access: &'static str,
+        access: AccessKind,
         by: Access,
         address: u32,
         to: BarrierBytes,
@@ -564,7 +585,11 @@ impl SharedMemory {
             };
             if let Some(earlier) = record.history.last_write().filter(|made| !is_known(made)) {
                 let address = address + (byte - start) as u32;
-                self.note(by, self.race("read", address, "write", by, earlier), None);
+                self.note(
+                    by,
+                    self.race(AccessKind::Read, address, AccessKind::Write, by, earlier),
+                    None,
+                );
             }
         }
         Ok(())
@@ -573,16 +598,16 @@ impl SharedMemory {
     fn barrier(&self, address: u32) -> Result<Range<usize>, Misuse> {
         if !(address as usize).is_multiple_of(mbarrier::BYTES) {
             return Err(Misuse::SharedMisaligned {
-                access: "mbarrier",
+                access: AccessKind::Barrier,
                 address,
                 bytes: mbarrier::BYTES,
             });
         }
-        self.range("mbarrier", address, mbarrier::BYTES)
+        self.range(AccessKind::Barrier, address, mbarrier::BYTES)
     }
 
     pub(crate) fn load(&self, by: Access, address: u32, into: &mut [u8]) -> Result<(), Misuse> {
-        let range = self.range("read", address, into.len())?;
+        let range = self.range(AccessKind::Read, address, into.len())?;
         let unwritten = self.note_read(by, by, address, range.clone());
         self.note_unwritten_source(by, unwritten);
         into.copy_from_slice(&self.bytes.borrow()[range]);
@@ -598,7 +623,7 @@ impl SharedMemory {
         address: u32,
         range: Range<usize>,
     ) -> Option<UnwrittenBytes> {
-        let free = self.check_in_flight("read", by, address, range.clone());
+        let free = self.check_in_flight(AccessKind::Read, by, address, range.clone());
         let mut unwritten = false;
         self.records.borrow_mut().change(
             range.clone(),
@@ -613,8 +638,9 @@ impl SharedMemory {
                 // may be a warning.
                 let reduction = record
                     .unseen_reduction(&by, None, &self.order)
-                    .map(|earlier| ("reduction", earlier));
-                let write = || Some(("write", record.history.unseen_write(&by, &self.order)?));
+                    .map(|earlier| (AccessKind::Reduction, earlier));
+                let write =
+                    || Some((AccessKind::Write, record.history.unseen_write(&by, &self.order)?));
                 if let Some((other, earlier)) = reduction.or_else(write).filter(|_| free) {
                     let address = address + (byte - range.start) as u32;
                     let cause =
@@ -634,7 +660,7 @@ impl SharedMemory {
                             };
                             conflict.cause_of_early_read(read_at, is_group)
                         });
-                    self.note(by, self.race("read", address, other, by, earlier), cause);
+                    self.note(by, self.race(AccessKind::Read, address, other, by, earlier), cause);
                 }
             },
         );
@@ -669,18 +695,14 @@ impl SharedMemory {
     /// The race of an access with an earlier one by another thread.
     fn race(
         &self,
-        access: &'static str,
+        access: AccessKind,
         address: u32,
-        other_access: &'static str,
+        other_access: AccessKind,
         by: Access,
         earlier: Access,
     ) -> Misuse {
-        let (other_place, other) = (earlier.location.into(), self.findings.agent(by, earlier));
-        let are_writes = (access == "write", other_access == "write");
-        let same_closure = by.shows_order(&earlier, are_writes, &self.order);
         let memory = Memory::Shared { address };
-        let synced = self.order.sync_between(&by, &earlier);
-        Misuse::Race { access, memory, other_access, other_place, other, same_closure, synced }
+        self.findings.race((access, other_access), memory, by, earlier, &self.order)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::findings::Misuse;
 use crate::engine::memory::race::Access;
 use crate::engine::warps::context::{try_with_block, with_block};
 use crate::fragment::SwizzleBits;
-use crate::lane::Site;
+use crate::lane::{AccessKind, Site};
 use core::panic::Location;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -65,7 +65,7 @@ impl SharedMemory {
         swizzle: u32,
         location: &'static Location<'static>,
     ) {
-        if let Ok(range) = self.range("copy", address, bytes) {
+        if let Ok(range) = self.range(AccessKind::Copy, address, bytes) {
             let mut swizzled = self.swizzles.copies.borrow_mut();
             swizzled.retain(|copy| copy.to.end <= range.start || range.end <= copy.to.start);
             swizzled.push(SwizzledCopy { to: range, swizzle, location });
@@ -80,7 +80,7 @@ impl SharedMemory {
     /// The swizzle of the tensor copy that wrote a byte, and the line of the copy. `None` after a
     /// later write.
     pub(crate) fn swizzle_of(&self, address: u32) -> Option<(u32, &'static Location<'static>)> {
-        let byte = self.range("read", address, 1).ok()?;
+        let byte = self.range(AccessKind::Read, address, 1).ok()?;
         let swizzled = self.swizzles.copies.borrow();
         let copy = swizzled.iter().find(|copy| copy.to.contains(&byte.start))?;
         let records = self.records.borrow();
@@ -99,7 +99,8 @@ impl SharedMemory {
             return;
         }
         let InTile { address, plain, swizzle: read } = at;
-        let (Ok(of), Ok(is)) = (self.range("read", plain, 1), self.range("read", address, 1))
+        let (Ok(of), Ok(is)) =
+            (self.range(AccessKind::Read, plain, 1), self.range(AccessKind::Read, address, 1))
         else {
             return;
         };
@@ -118,7 +119,7 @@ impl SharedMemory {
 
     /// Records a tile's element at which a row of `ldmatrix` or `stmatrix` may start.
     pub(crate) fn note_row(&self, at: InTile) {
-        let Ok(range) = self.range("read", at.address, 1) else { return };
+        let Ok(range) = self.range(AccessKind::Read, at.address, 1) else { return };
         let mut rows = self.swizzles.rows.borrow_mut();
         if rows.is_empty() {
             rows.resize(self.bytes.borrow().len().div_ceil(CHUNK_BYTES), Row::Unknown);
@@ -133,7 +134,7 @@ impl SharedMemory {
 
     /// Reports a row of `ldmatrix` that a tensor copy has written with another swizzle.
     pub(crate) fn check_row(&self, by: impl FnOnce() -> Access, address: u32) {
-        let Ok(range) = self.range("read", address, 1) else { return };
+        let Ok(range) = self.range(AccessKind::Read, address, 1) else { return };
         let row = self.swizzles.rows.borrow().get(range.start / CHUNK_BYTES).copied();
         if let Some(Row::Of(at)) = row {
             self.check_swizzle(by, at);
@@ -142,7 +143,7 @@ impl SharedMemory {
 
     /// Records that a store in this line writes a tile's element.
     pub(crate) fn note_written(&self, at: InTile, location: &'static Location<'static>) {
-        let Ok(range) = self.range("write", at.address, 1) else { return };
+        let Ok(range) = self.range(AccessKind::Write, at.address, 1) else { return };
         let mut written = self.swizzles.written.borrow_mut();
         if written.is_empty() {
             written.resize(self.bytes.borrow().len().div_ceil(CHUNK_BYTES), None);
@@ -152,7 +153,7 @@ impl SharedMemory {
 
     /// The same for a row of `stmatrix`, if only one tile has a row there.
     pub(crate) fn note_written_row(&self, address: u32, location: &'static Location<'static>) {
-        let Ok(range) = self.range("write", address, 1) else { return };
+        let Ok(range) = self.range(AccessKind::Write, address, 1) else { return };
         let row = self.swizzles.rows.borrow().get(range.start / CHUNK_BYTES).copied();
         if let Some(Row::Of(at)) = row {
             self.note_written(at, location);
@@ -163,7 +164,7 @@ impl SharedMemory {
     /// first element that was written by a tile of another swizzle.
     pub(crate) fn check_stored_swizzle(&self, by: Access, address: u32, bytes: usize, read: u32) {
         let written = self.swizzles.written.borrow();
-        let Ok(range) = self.range("read", address, bytes) else { return };
+        let Ok(range) = self.range(AccessKind::Read, address, bytes) else { return };
         if written.is_empty() {
             return;
         }
