@@ -424,8 +424,8 @@ impl<'b> Warp<'b> {
     ///
     /// It belongs between ordinary stores to a tile and a bulk copy from or to that tile. Each warp
     /// that stored executes it, before the `sync` or the barrier that hands the tile to the copying
-    /// warp; or the copying warp executes it behind that. If another block of the cluster stored,
-    /// the tile's block executes it behind its wait. The fence does not synchronise lanes or warps.
+    /// warp; or the copying warp executes it after that. If another block of the cluster stored,
+    /// the tile's block executes it after its wait. The fence does not synchronise lanes or warps.
     /// Needs sm_90.
     #[inline]
     #[track_caller]

@@ -201,7 +201,7 @@ fn count(
         row.fill(warp, |_, _| 5);
     }
     if how >= 4 {
-        // For the bulk copy behind the reductions.
+        // For the bulk copy after the reductions.
         warp.fence_for_bulk();
     }
     if cluster.rank() == 0 {
@@ -255,7 +255,7 @@ fn reductions_of_the_same_element_do_not_race() {
 fn async_proxy_read_of_reduced_elements_needs_a_fence() {
     for seed in 0..16 {
         let error = count::launch(&Simulator::new(seed), 3, &mut [0; 64][..], 4)
-            .expect_err("no fence is behind the reductions");
+            .expect_err("no fence follows the reductions");
         assert!(matches!(error.misuse, Misuse::ProxyFence { .. }), "{error}");
         assert_elected_at(&error, "stores the reduced row", (0, 0, 0), 0);
     }

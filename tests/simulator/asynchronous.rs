@@ -11,7 +11,7 @@ type Tile = SharedTile<u32, 4, 32>;
 type TileA = SharedTile<bf16, 64, 64, Swizzle128>;
 type TileB = SharedTile<bf16, 64, 32, Swizzle128, ColMajor>;
 
-/// Warp 4 reads elements of A. Warp 0 writes them, without an order, behind a `wgmma` that reads
+/// Warp 4 reads elements of A. Warp 0 writes them, without an order, after a `wgmma` that reads
 /// them.
 #[kernel(threads = 256, target = "sm_90a")]
 fn read_beside_wgmma(
@@ -165,7 +165,7 @@ fn copy_by_one_lane_does_not_order_the_writes_of_others() {
     assert!(matches!(run(false).unwrap_err().misuse, Misuse::Race { .. }));
 }
 
-/// Block 0 copies a row to block 1, from `offset` bytes behind its start.
+/// Block 0 copies a row to block 1, from `offset` bytes after its start.
 #[kernel(threads = 32, cluster = 2, target = "sm_90")]
 fn copy_from_an_offset(
     block: &ClusterBlock<2>,
@@ -264,7 +264,7 @@ fn wait_for_a_copy_covers_the_reads_before_it() {
     }
 }
 
-/// A fence behind a `sync`, without mbarriers. `how` selects the synchronisation and the fence.
+/// A fence after a `sync`, without mbarriers. `how` selects the synchronisation and the fence.
 #[kernel(threads = 64, target = "sm_90")]
 fn fence_late(block: &Block, #[shared] tile: Tile, d: GlobalMut<u32>, how: u32) {
     let warp = block.warp();

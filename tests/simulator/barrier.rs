@@ -207,7 +207,7 @@ fn named_barrier_of_two_groups_needs_an_order() {
         assert_eq!(place.line, line_of("shared number").1);
         let text = error.to_string();
         let title = "error: named barrier 4 may count a warp too early: warps 0 to 3 passed it, \
-                     and nothing orders this one behind that\n";
+                     and nothing orders this one after that\n";
         assert!(text.starts_with(title) && text.contains("a number of its own"), "{text}");
     }
 }

@@ -104,7 +104,7 @@ fn tile_and_barrier(
         }
         if first {
             warp.each(|lane| d.set(lane.id(), tile.get(lane, (lane.id() / 8, lane.id() % 8))));
-            // <- read behind its end
+            // <- read after its end
         }
     }
 }
@@ -141,7 +141,7 @@ fn access_to_a_live_barrier_is_an_error() {
             Misuse::SharedUnwritten { address: SHARED_BASE, bytes: 4 },
             "{error}"
         );
-        assert_eq!(line_of("read behind its end").1, error.place.as_ref().unwrap().line);
+        assert_eq!(line_of("read after its end").1, error.place.as_ref().unwrap().line);
     }
     let text = run(0, 1).unwrap_err().to_string();
     assert!(

@@ -487,7 +487,7 @@ fn misaligned_or_out_of_bounds_copy_is_an_error() {
     let error = typed_copy::simulate(1, &a, 3).unwrap_err();
     assert!(matches!(error.misuse, Misuse::BulkMisaligned { index: 3, beyond: 12, .. }), "{error}");
     let text = error.to_string();
-    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes behind a \
+    let title = "error: misaligned: a bulk copy starts at element 3 of `a`, 12 bytes beyond a \
         multiple of 16\n";
     assert!(text.starts_with(title), "{text}");
     assert!(

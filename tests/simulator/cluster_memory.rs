@@ -328,7 +328,7 @@ fn fence_in_the_writing_block_is_not_for_the_peers_memory() {
         {
             let Misuse::ProxyFence { place, .. } = &error.misuse else { panic!("{error}") };
             assert_eq!(place.line, crate::line_of("sent to a copy").1);
-            assert!(error.to_string().contains("behind the wait for the store"), "{error}");
+            assert!(error.to_string().contains("after the wait for the store"), "{error}");
         }
     }
 }

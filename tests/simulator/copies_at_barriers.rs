@@ -159,7 +159,7 @@ fn one_copy_arrives_at_two_mbarriers() {
     }
 }
 
-/// Lanes arrive behind copies that are over, or behind none, and the barrier ends.
+/// Lanes arrive after copies that are over, or after none, and the barrier ends.
 #[kernel(threads = 32)]
 fn invalidate_behind_copies(
     block: &Block,

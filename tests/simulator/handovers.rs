@@ -49,7 +49,7 @@ fn forward(
     cluster.sync();
 }
 
-/// The second copy to the slot of block 1 is behind the first: that one had landed before block 1
+/// The second copy to the slot of block 1 is after the first: that one had landed before block 1
 /// forwarded it, and the forwarded copy has landed.
 #[test]
 fn copy_is_behind_one_that_was_forwarded() {
@@ -190,7 +190,7 @@ fn release(
     }
 }
 
-/// A `sync` behind the release does not repair it, and the report does not depend on it.
+/// A `sync` after the release does not repair it, and the report does not depend on it.
 #[test]
 fn release_without_a_sync_is_named_whatever_follows() {
     let a = vec![1; 384];
@@ -200,7 +200,7 @@ fn release_without_a_sync_is_named_whatever_follows() {
         let error: SimError = launched.unwrap_err();
         let report = error.to_string();
         let title = "error: `row row 0, column 0` is released too early: warp 1 arrives at `empty` \
-                     with no `sync` of the warp behind its reads\n";
+                     with no `sync` of the warp after its reads\n";
         assert!(report.starts_with(title), "{behind}, seed {seed}: {report}");
         assert_eq!(error.place.as_ref().unwrap().line, line_of("released without a sync").1);
     }
@@ -379,7 +379,7 @@ fn copies_of_several_rounds_in_one_phase_are_named() {
 }
 
 /// The lanes of one warp arrive, and one of them starts a copy. With `late`, it expects the bytes
-/// behind the arrivals, when the phase is over.
+/// after the arrivals, when the phase is over.
 #[kernel(threads = 64, target = "sm_90")]
 fn expect(
     block: &Block,

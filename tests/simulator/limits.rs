@@ -77,7 +77,7 @@ fn finite_recursion_runs() {
 const WHICH: &str = "PTX_MATRIX_TEST_OVERFLOW";
 
 #[test]
-#[ignore = "it ends the program: the test behind it runs it in another"]
+#[ignore = "it ends the program: the test after it runs it in another"]
 fn overflows() {
     match std::env::var(WHICH).as_deref() {
         Ok("lane") => drop(recurse::simulate(1, &mut [0], u64::MAX, 0)),

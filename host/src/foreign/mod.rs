@@ -78,7 +78,7 @@ pub enum ForeignError {
     },
     /// The elements end beyond the address space.
     #[error(
-        "{len} elements of type {element} do not fit behind the address {address:#x}: pass the \
+        "{len} elements of type {element} do not fit beyond the address {address:#x}: pass the \
          number of elements, not of bytes"
     )]
     TooLong {

@@ -97,7 +97,7 @@ unsafe fn launch(
         }
     }
     // SAFETY: function and stream live in the current context. Each parameter's address has the
-    // kernel's number of bytes behind it, which the driver reads before it returns.
+    // kernel's number of bytes after it, which the driver reads before it returns.
     unsafe {
         cuLaunchKernel(
             kernel.function(),

@@ -243,7 +243,7 @@ impl Attention {
     ///   these tiles makes its feature NaN in each query of the block that sees a key. Values
     ///   beyond these tiles have no effect.
     ///
-    /// So a hidden value can matter only with `causal`, and less than 255 keys behind the last key
+    /// So a hidden value can matter only with `causal`, and less than 255 keys after the last key
     /// that the query sees. Where such values may be infinite or NaN, overwrite them before.
     ///
     /// # Errors

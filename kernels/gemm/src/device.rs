@@ -12,7 +12,7 @@ pub trait GemmDevice: Device {
     /// leaves out kernels that need a newer one.
     fn has(&self, kernel: &KernelInfo) -> bool;
 
-    /// How many bytes behind a multiple of 16 a kernel on this device sees an address.
+    /// How many bytes beyond a multiple of 16 a kernel on this device sees an address.
     fn beyond_16_bytes(&self, address: *const u8) -> usize;
 }
 

@@ -83,7 +83,7 @@ pub enum Refusal {
         given: usize,
         /// The elements that it must have.
         needed: usize,
-        /// How many of these lie behind the matrix.
+        /// How many of these lie beyond the matrix.
         padding: usize,
     },
     /// GEMMs of a batch would write the same elements.
@@ -200,7 +200,7 @@ fn why(padding: &usize) -> String {
     match padding {
         0 => String::new(),
         padding => format!(
-            ", {padding} of them behind the last row or column, which is read in whole 16 bytes"
+            ", {padding} of them beyond the last row or column, which is read in whole 16 bytes"
         ),
     }
 }

@@ -129,7 +129,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// them all.
     ///
     /// A batch with one B is computed as one GEMM of all rows if A and D are row-major, their
-    /// matrices lie one behind the other, and the bias is per column. Likewise in columns, with a
+    /// matrices lie one after the other, and the bias is per column. Likewise in columns, with a
     /// column-major B and D, one A, and a [bias per row](Self::bias_per_row).
     ///
     /// ```
@@ -388,7 +388,7 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
         with_row_major_d.joined()
     }
 
-    /// As one GEMM of all rows, if it is a batch with one B whose matrices A, and D, lie one behind
+    /// As one GEMM of all rows, if it is a batch with one B whose matrices A, and D, lie one after
     /// the other. Single rows of A may overlap in a batch, but not in one matrix.
     fn joined(self) -> Self {
         let Self { m, n, k, batches, a, b, d, bias_per_row, .. } = self;

@@ -100,7 +100,7 @@ fn every_kernel_in_place<T: Multiply<O>, O: Output + PartialEq>(
             } else {
                 Layout::row_major(48)
             };
-        // Groups end before row 64, and behind it, where TMA stores D.
+        // Groups end before row 64, and after it, where TMA stores D.
         let gemm = Gemm::<T, O>::new(80, 48, 80)
             .groups(3)
             .b(of_b.batch_stride(80 * 48))

@@ -37,7 +37,7 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
     match misuse {
         BarrierMisuse::Uninitialised => "is used, and nothing has initialised it".into(),
         BarrierMisuse::Unfenced => {
-            "is to be signalled by a copy, and no fence lies behind its initialisation".into()
+            "is to be signalled by a copy, and no fence follows its initialisation".into()
         }
         BarrierMisuse::InitialisedAgain => "is initialised again while it is in use".into(),
         BarrierMisuse::ArrivalOfAnother { address } => {
@@ -80,7 +80,7 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
             "one thread initialises it, once, and the block waits at a `sync` before others use it"
         }
         BarrierMisuse::Unfenced => {
-            "the thread that initialises it executes `fence.mbarrier_init` behind that, before the \
+            "the thread that initialises it executes `fence.mbarrier_init` after that, before the \
              `sync`"
         }
         BarrierMisuse::InitialisedAgain => {

@@ -52,7 +52,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             )?;
             write!(
                 f,
-                "behind it {} fills a stage again, and phase {phase} of {barrier} is not over",
+                "after it {} fills a stage again, and phase {phase} of {barrier} is not over",
                 who(first)
             )
         }
@@ -172,7 +172,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 Mistake::ReleasedWithoutSync { barrier, .. } => write!(
                     f,
                     "{memory} is released too early: {} arrives at {} with no `sync` of the warp \
-                     behind its reads",
+                     after its reads",
                     who(read),
                     names.barrier(*barrier)
                 ),
@@ -194,11 +194,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                         "a wait for a phase that is over already: {} of {barrier}; ",
                         phase(*waited)
                     )?;
-                    write!(
-                        f,
-                        "{memory} is refilled behind it while {} may still read it",
-                        who(read)
-                    )
+                    write!(f, "{memory} is refilled after it while {} may still read it", who(read))
                 }
                 Mistake::ReaderNotCounted { barrier, waited, of, .. } => write!(
                     f,
@@ -350,7 +346,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             ),
         },
         Cause::FilledTwice { .. } => {
-            "start each copy of a round once, and those of the next round behind a wait for the \
+            "start each copy of a round once, and those of the next round after a wait for the \
              readers (`empty`), who arrive when they have read"
                 .into()
         }
@@ -365,7 +361,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             names.barrier(release.barrier)
         ),
         Cause::PhaseOverrun { barrier, .. } | Cause::ArrivedTwice { barrier, .. } => format!(
-            "let each warp arrive at {} once for each phase, and only behind the wait for the \
+            "let each warp arrive at {} once for each phase, and only after the wait for the \
              phase before",
             names.barrier(*barrier)
         ),
@@ -420,7 +416,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                     .into()
             }
             Mistake::ReleasedEarly { .. } => {
-                "arrive behind the last read; where a `wgmma` reads, behind the wait for its group"
+                "arrive after the last read; where a `wgmma` reads, after the wait for its group"
                     .into()
             }
             Mistake::ReleasedWithoutSync { .. } => {
@@ -442,7 +438,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                 "put a `sync` of the warp between its reads and the copy".into()
             }
             Mistake::NotReleased { release: None } => {
-                "let the readers arrive at a barrier behind their reads (`empty`), and wait for it \
+                "let the readers arrive at a barrier after their reads (`empty`), and wait for it \
                  before the copy"
                     .into()
             }
@@ -453,7 +449,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
             }
             Mistake::ReaderNotCounted { .. } => {
                 "initialise the barrier for the arrivals of all readers, and let each arrive \
-                 behind its reads"
+                 after its reads"
                     .into()
             }
         },

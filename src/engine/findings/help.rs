@@ -67,7 +67,7 @@ impl Misuse {
             }
             Misuse::Race { same_closure: true, .. } => {
                 "the lanes of a warp run in step, or in any order: write in one closure, put a \
-                 `sync` of the warp behind it, and read in the next; or hand the value on by a \
+                 `sync` of the warp after it, and read in the next; or hand the value on by a \
                  shuffle"
                     .into()
             }
@@ -89,7 +89,7 @@ impl Misuse {
                 ) {
                     (false, false) => {
                         "what one writes, no other may touch in the same launch; or a lane of the \
-                         first releases a value of a `GlobalAtomic`, behind a `sync` with the \
+                         first releases a value of a `GlobalAtomic`, after a `sync` with the \
                          lanes that accessed it, and a lane of the other acquires that value and \
                          then comes to a `sync` with those that access it; to add to one element, \
                          all `reduce` it"
@@ -130,7 +130,7 @@ impl Misuse {
                 "the mask has a bit for each block of the cluster, rank 0 the lowest".into()
             }
             Misuse::PeerNotStarted { .. } => {
-                "put a `sync` of the cluster before: at the kernel's beginning, behind the \
+                "put a `sync` of the cluster before: at the kernel's beginning, after the \
                  initialisation of barriers"
                     .into()
             }
@@ -179,7 +179,7 @@ impl Misuse {
             }
             Misuse::WgmmaUnfenced { .. } => "put `wgmma.fence` between the two".into(),
             Misuse::AccumulatorInFlight { .. } | Misuse::WgmmaUnfinished => {
-                "commit the `wgmma`, wait for its group, and use the registers behind that".into()
+                "commit the `wgmma`, wait for its group, and use the registers after that".into()
             }
             Misuse::WarpGroupDiverges { .. } => {
                 "all four warps must come to the same `wgmma`, at the same line, with the same \
@@ -196,7 +196,7 @@ impl Misuse {
             }
             Misuse::CopyInFlight { group: Some(CopyGroup::Uncommitted), .. } => {
                 "commit the copy and wait for its group (`cp.async.commit_group`, \
-                 `cp.async.wait_group`), and let other warps put a `sync` behind that; an mbarrier \
+                 `cp.async.wait_group`), and let other warps put a `sync` after that; an mbarrier \
                  waits for it after `arrive_when_copied`, not after `arrive`"
                     .into()
             }
@@ -205,15 +205,15 @@ impl Misuse {
             } => {
                 let earlier = match newer {
                     0 => "",
-                    _ => " behind the last commit, or for fewer before it",
+                    _ => " after the last commit, or for fewer before it",
                 };
                 let is_read = *access == AccessKind::Read;
-                let refill = "; if the copy is for a later step, start it behind a `sync` after \
-                              this read";
+                let refill = "; if the copy is for a later step, start it after a `sync` that \
+                              follows this read";
                 let refill = if is_read { refill } else { "" };
                 format!(
                     "wait until at most {newer} group{} in flight (`wait::<{newer}>`){earlier}, \
-                     and let other warps put a `sync` behind that{refill}",
+                     and let other warps put a `sync` after that{refill}",
                     if *newer == 1 { " is" } else { "s are" }
                 )
             }
@@ -302,11 +302,11 @@ impl Misuse {
             }
             Misuse::Polling { memory: Memory::Global { .. } } => {
                 "what another block writes is seen in another launch, or by a `GlobalAtomic`; \
-                 what another warp or lane writes, behind a `sync`: wait there"
+                 what another warp or lane writes, after a `sync`: wait there"
                     .into()
             }
             Misuse::Polling { .. } => {
-                "what another warp or lane writes is seen behind a `sync`: wait there".into()
+                "what another warp or lane writes is seen after a `sync`: wait there".into()
             }
             Misuse::PhaseMayEnd { .. } => {
                 "arrive at the barrier of the stage that was read; or first wait for an operation \
@@ -315,7 +315,7 @@ impl Misuse {
             }
             Misuse::CopySourceInFlight { is_sent: true, .. } => {
                 "wait until a warp that has waited for the phase that the copy signals arrives at \
-                 a barrier of this block, and write behind that"
+                 a barrier of this block, and write after that"
                     .into()
             }
             Misuse::StoreInFlight { has_read: true, .. } => {
@@ -325,25 +325,25 @@ impl Misuse {
             }
             Misuse::CopySourceInFlight { .. } | Misuse::StoreInFlight { .. } => {
                 "the lane that started the copy must commit it and wait for its group; others need \
-                 a `sync` or a barrier behind that"
+                 a `sync` or a barrier after that"
                     .into()
             }
             Misuse::BarrierInFlight { .. } => {
                 "wait for the phase that the copy signals before `invalidate`".into()
             }
             Misuse::ProxyFence { memory: Memory::Global { .. }, .. } => {
-                "put `fence_global_for_bulk` of the warp behind the store, before the `sync` or \
-                 the barrier that the copy is behind"
+                "put `fence_global_for_bulk` of the warp after the store, before the `sync` or \
+                 the barrier that the copy follows"
                     .into()
             }
             Misuse::ProxyFence { after_wait: true, .. } => {
-                "put `fence_for_bulk` of the warp behind the wait for the store or copy, in the \
+                "put `fence_for_bulk` of the warp after the wait for the store or copy, in the \
                  block that has the tile: an earlier fence, or one of another block, is not for it"
                     .into()
             }
             Misuse::ProxyFence { .. } => {
-                "put `fence_for_bulk` of the warp behind the store, before the `sync` or the \
-                 barrier that the copy is behind"
+                "put `fence_for_bulk` of the warp after the store, before the `sync` or the \
+                 barrier that the copy follows"
                     .into()
             }
             Misuse::BulkSize { .. } => "the size of a bulk copy is a multiple of 16 bytes".into(),

@@ -126,7 +126,7 @@ impl Misuse {
             Misuse::BulkMisaligned { name, index, beyond } => write!(
                 f,
                 "misaligned: a bulk copy starts at element {index} of `{name}`, {beyond} bytes \
-                 behind a multiple of 16"
+                 beyond a multiple of 16"
             ),
             Misuse::Deadlock { waiting, barriers, .. } => deadlock(f, waiting, barriers, names),
             Misuse::BoxOutside { loads, coordinates, size, tensor, .. } => {
@@ -442,7 +442,7 @@ impl Misuse {
                 write!(
                     f,
                     "named barrier {barrier} may count a warp too early: {} passed it, and nothing \
-                     orders this one behind that",
+                     orders this one after that",
                     self::warps(warps.iter().map(|&warp| (None, warp)).collect())
                 )
             }

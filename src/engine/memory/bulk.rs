@@ -230,7 +230,7 @@ pub(crate) unsafe fn load(
     start_load(site, form, to, (data, sources), barrier, blocks);
 }
 
-/// Starts a copy of these bytes to shared memory, behind [`starts`]. They are those of the elements
+/// Starts a copy of these bytes to shared memory, after [`starts`]. They are those of the elements
 /// `sources`, and of others that no thread writes.
 pub(crate) fn start_load(
     site: Site,
@@ -504,7 +504,7 @@ fn whole(bytes: usize) -> Vec<Range<usize>> {
     std::iter::once(0..bytes).collect()
 }
 
-/// Reads shared memory at the start of a copy, behind [`starts`]. Only the bytes of `parts` must be
+/// Reads shared memory at the start of a copy, after [`starts`]. Only the bytes of `parts` must be
 /// written: the others are not copied.
 pub(crate) fn read_shared(
     site: Site,

@@ -266,7 +266,7 @@ impl History {
         });
         let raced_read = access.worst_race(raced_reads, order);
         if is_asynchronous(access.agent) {
-            // Reads before the copy's start were compared with the start, and reads behind it are
+            // Reads before the copy's start were compared with the start, and reads after it are
             // findings. A warp that knows of the copy's end need not know them.
             self.reads = [None; 3];
             self.retain_further(|_| false);
@@ -352,7 +352,7 @@ impl History {
             && self.operations().iter().any(|operation| operation.is_before(access, order))
     }
 
-    /// Whether a copy wrote the value, and an asynchronous operation that started behind it has
+    /// Whether a copy wrote the value, and an asynchronous operation that started after it has
     /// ended before the access. So the copy is over, whatever the scope of the waits in between: a
     /// write then comes later. (A read may need a wider scope.)
     fn is_behind_copy(&self, access: &Access, order: &Order) -> bool {

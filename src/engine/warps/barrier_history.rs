@@ -252,7 +252,7 @@ impl BarrierHistory {
             };
             of.wrapping_add(1) == phase && is_meant
         };
-        // Or the same warp expects them behind its arrival.
+        // Or the same warp expects them after its arrival.
         let is_late = |arrival: &Access| {
             let behind = |by: &Access| by.agent == arrival.agent && by.tick > arrival.tick;
             self.expected == 0 || self.expected_by.as_ref().is_some_and(behind)

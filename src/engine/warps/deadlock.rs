@@ -33,7 +33,7 @@ fn levels(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) ->
     let barriers = cluster.blocks[rank].barriers.borrow();
     let history = barriers.get(local).map(|barrier| &barrier.history);
     if arrivals == 0 && bytes > 0 {
-        // If a warp that has to start such copies waits, too, they come behind its wait.
+        // If a warp that has to start such copies waits, too, they come after its wait.
         let is_partly_copied = history.is_some_and(|history| !history.copies.is_empty());
         let mut copiers = history.into_iter().flat_map(|history| history.copiers_behind());
         return match (is_partly_copied, copiers.any(is_waiting)) {

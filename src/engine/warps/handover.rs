@@ -229,7 +229,7 @@ impl Conflict {
                 barrier: release.barrier,
             });
         }
-        // The reading warp arrives behind its read, and yet is not ordered: another lane of it
+        // The reading warp arrives after its read, and yet is not ordered: another lane of it
         // arrives, or another lane of the copying warp has waited.
         let behind = |release: &Release| {
             let is_of_it = latest.is_some_and(|wait| wait.barrier == release.barrier);

@@ -645,7 +645,7 @@ pub(crate) fn look_ahead(site: Site, form: &'static str, address: u32, phase: Aw
 }
 
 /// Whether a phase is over. A missed phase counts as over where a read of unwritten memory lacks
-/// its cause: its reader has not waited for the copy, and the copy starts behind this wait.
+/// its cause: its reader has not waited for the copy, and the copy starts after this wait.
 fn is_over_or_missed(
     block: &BlockState,
     barrier: &Barrier,

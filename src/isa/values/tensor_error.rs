@@ -207,7 +207,7 @@ impl fmt::Display for TensorMapError {
             TensorMapError::WrittenLine { bytes } => write!(
                 f,
                 "a line of a tensor that is written has {bytes} bytes: it must be a multiple of \
-                 16, as what is behind it in the last 16 would be written too"
+                 16, as what follows it in the last 16 would be written too"
             ),
             TensorMapError::Overlap { dimension, stride, needed } => write!(
                 f,

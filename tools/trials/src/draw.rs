@@ -260,7 +260,7 @@ mod tests {
         assert!(some(&|_, ends| !ends.is_sorted()), "no end lies before another");
         assert!(
             some(&|trial, ends| ends.iter().any(|&end| end as usize > trial.m)),
-            "none lies behind the last row"
+            "none lies beyond the last row"
         );
         assert!(
             some(&|trial, ends| ends.iter().all(|&end| (end as usize) < trial.m)),

@@ -148,7 +148,7 @@ fn rejects_short_buffers_with_needed_len() {
     );
     assert_eq!(
         refused_buffers(&gemm, [2240, 2687, 1760]),
-        "B has 2687 elements; the GEMM needs 2688, 4 of them behind the last row or column, which \
+        "B has 2687 elements; the GEMM needs 2688, 4 of them beyond the last row or column, which \
          is read in whole 16 bytes"
     );
     assert_eq!(
@@ -376,7 +376,7 @@ fn batches_share_an_operand() {
         "sm90_bf16_nt_80x64x64_swap_c2",
         "sm80_bf16_nt_64x64x64",
     ] {
-        // One behind the other, matrices D of one B are computed as one GEMM.
+        // One after the other, matrices D of one B are computed as one GEMM.
         for (a_layout, b_layout, gap) in
             [(of_a, each_b, 0), (each_a, of_b, 8), (each_a, of_b, 0), (of_a, of_b, 0)]
         {

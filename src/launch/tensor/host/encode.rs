@@ -108,7 +108,7 @@ impl<Tile: BoxTile, const RANK: usize> Tensor<Tile, RANK> {
     ///
     /// type Tile = SharedTile<f32, 4, 8, Swizzle32>;
     ///
-    /// /// Stores the first `rows` rows of a tile of ones, without the rows behind them: TMA cuts
+    /// /// Stores the first `rows` rows of a tile of ones, without the rows after them: TMA cuts
     /// /// the tile off at the end of a matrix.
     /// #[kernel(threads = 32, target = "sm_90")]
     /// fn store(
