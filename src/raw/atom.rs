@@ -5,6 +5,7 @@
 //! In global memory, the simulator runs these only in a launch with a
 //! [`GlobalAtomic`](crate::memory::GlobalAtomic), on its elements.
 
+use super::red::of_each_reduction;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::{
     engine::{bulk as sim, raw as engine},
@@ -18,24 +19,6 @@ use core::arch::asm;
 macro_rules! with_semantics {
     ([$($semantics:ident $value:ident),*] $make:ident $rest:tt) => {
         $($make! { $semantics $value $rest })*
-    };
-}
-
-/// The reductions: for each operation its types of elements. A type has its name, `.noftz` where
-/// PTX requires that, the type of its bits, and their register class.
-macro_rules! reductions {
-    ($make:ident) => {
-        $make! {
-            add Add: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32,
-                f64 "" u64 reg64, f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
-            min Min: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-            max Max: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-            inc Inc: u32 "" u32 reg32;
-            dec Dec: u32 "" u32 reg32;
-            and And: b32 "" u32 reg32, b64 "" u64 reg64;
-            or Or: b32 "" u32 reg32, b64 "" u64 reg64;
-            xor Xor: b32 "" u32 reg32, b64 "" u64 reg64;
-        }
     };
 }
 
@@ -160,8 +143,8 @@ macro_rules! in_shared {
     )*)*}};
 }
 
-reductions!(in_global);
-reductions!(in_shared);
+of_each_reduction!(in_global);
+of_each_reduction!(in_shared);
 with_semantics! {
     [relaxed Relaxed, acquire Acquire, release Release, acq_rel AcquireRelease]
     operation [exch (engine::AtomicOperation::Exchange) (value) [b32 "" u32 reg32]]

@@ -8,8 +8,26 @@ use crate::lane::Site;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
 
-/// Reductions: the operation and its element types. A type has its name, `.noftz` where PTX
-/// requires that, the type of its bits, and their register class.
+/// The reductions of memory by a register: for each operation its types of elements. A type has its
+/// name, `.noftz` where PTX requires that, the type of its bits, and their register class.
+macro_rules! of_each_reduction {
+    ($make:ident) => {
+        $make! {
+            add Add: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32,
+                f64 "" u64 reg64, f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
+            min Min: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+            max Max: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
+            inc Inc: u32 "" u32 reg32;
+            dec Dec: u32 "" u32 reg32;
+            and And: b32 "" u32 reg32, b64 "" u64 reg64;
+            or Or: b32 "" u32 reg32, b64 "" u64 reg64;
+            xor Xor: b32 "" u32 reg32, b64 "" u64 reg64;
+        }
+    };
+}
+pub(super) use of_each_reduction;
+
+/// Makes the functions of these reductions.
 macro_rules! reductions {
     ($($operation:ident $simulated:ident: $($kind:ident $noftz:literal $bits:ident $class:ident),*;
     )*) => {$($(
@@ -62,14 +80,4 @@ macro_rules! reductions {
     };
 }
 
-reductions! {
-    add Add: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, f32 "" u32 reg32,
-        f64 "" u64 reg64, f16 ".noftz" u16 reg16, bf16 ".noftz" u16 reg16;
-    min Min: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-    max Max: u32 "" u32 reg32, s32 "" u32 reg32, u64 "" u64 reg64, s64 "" u64 reg64;
-    inc Inc: u32 "" u32 reg32;
-    dec Dec: u32 "" u32 reg32;
-    and And: b32 "" u32 reg32, b64 "" u64 reg64;
-    or Or: b32 "" u32 reg32, b64 "" u64 reg64;
-    xor Xor: b32 "" u32 reg32, b64 "" u64 reg64;
-}
+of_each_reduction!(reductions);
