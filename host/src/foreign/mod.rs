@@ -78,8 +78,8 @@ pub enum ForeignError {
     },
     /// The elements end beyond the address space.
     #[error(
-        "{len} elements of type {element} do not fit beyond the address {address:#x}: pass the \
-         number of elements, not of bytes"
+        "{len} elements of type {element} at address {address:#x} end beyond the address space: \
+         pass the number of elements, not of bytes"
     )]
     TooLong {
         /// The address.
