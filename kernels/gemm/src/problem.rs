@@ -128,9 +128,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// [`batch_stride`](Layout::batch_stride) apart; 0 is one matrix for all. One launch computes
     /// them all.
     ///
-    /// A batch with one B is computed as one GEMM of all rows if A and D are row-major, their
-    /// matrices lie one after the other, and the bias is per column. Likewise in columns, with a
-    /// column-major B and D, one A, and a [bias per row](Self::bias_per_row).
+    /// A batch with one B becomes one GEMM of all rows under three conditions. A and D are
+    /// row-major, their matrices lie one after the other, and the bias is per column. Likewise in
+    /// columns, with a column-major B and D, one A, and a [bias per row](Self::bias_per_row).
     ///
     /// ```
     /// use ptx_matrix::{launch::Device, sim::Simulator};
@@ -165,9 +165,9 @@ impl<T: Multiply<O>, O: Output> Gemm<T, O> {
     /// [bias](super::Operands::bias) per column is separate for each group.
     ///
     /// sm_90a uses `wgmma` if the rows or columns of A and B start at multiples of 16 bytes, and B
-    /// is column-major (any order for bf16 and f16), or with
-    /// [repacking](Self::repack_workspace_up_to). Otherwise, and on other GPUs from sm_80 on
-    /// (e4m3 and e5m2: sm_89), a slow `mma.sync` kernel for unaligned rows is used.
+    /// is column-major (any order for bf16 and f16). [Repacking](Self::repack_workspace_up_to)
+    /// achieves that for other operands. Otherwise a slow `mma.sync` kernel for unaligned rows is
+    /// used, as on other GPUs from sm_80 on (e4m3 and e5m2: sm_89).
     ///
     /// ```
     /// use ptx_matrix::{element::bf16, launch::Device, sim::Simulator};

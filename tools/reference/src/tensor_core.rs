@@ -146,9 +146,9 @@ impl Sum for f32 {
     const NAN_CODE: u64 = 0x7fff_ffff;
 }
 
-/// One sum of the tensor cores of some GPU: every term cut toward zero some bits below the largest
-/// exponent of all terms, which is not less than some least one, then summed, then rounded. (The
-/// products of the formats that it takes are exact in f64.)
+/// One sum of the tensor cores of some GPU. Each term is cut toward zero, some bits below the
+/// largest exponent of all terms, or below a least one if that is larger. The sum of these is
+/// rounded. (The products of the formats that it takes are exact in f64.)
 fn sum_of<A: Float, B: Float, C: Sum>(a: &[A], b: &[B], c: C, summing: Summing) -> C {
     assert!(
         size_of_val(a) <= LONGEST_ROW,

@@ -1,8 +1,8 @@
 //! The cycles that a candidate is expected to take.
 //!
 //! - A wave is one block on each SM, and takes as long as one block. A block takes as long as the
-//!   MMAs of its tile at the kernel's rate, or as the loads of its operands from the L2 cache: the
-//!   longer of the two. Waves count whole (wave quantisation), and so do tiles where D ends.
+//!   MMAs of its tile at the kernel's rate, or as the loads of its operands from the L2 cache. The
+//!   longer of the two counts. Waves count whole (wave quantisation), and so do tiles where D ends.
 //! - L2 delivers whole cache lines. Where rows of a matrix do not start with one, about twice as
 //!   many are needed. The blocks of a cluster multicast the operand that they share. Clusters lie
 //!   along M or along N, as costs less.
