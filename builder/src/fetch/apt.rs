@@ -23,11 +23,11 @@ const ALLOCATOR: &str = "libjemalloc2";
 pub fn fetch_rust(root: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let scratch = Scratch::new(root)?;
     let (apt, family) = Apt::offering_rust(&scratch, progress)?;
-    let unpacked = apt.unpack(&family, &[], root, &scratch, progress)?;
+    let unpacked = apt.unpack(&family, &[], root)?;
     let llvm = format!("llvm-{}", llvm_major(root)?);
     let allocator = apt.candidate(ALLOCATOR).is_some().then_some(ALLOCATOR);
     let packages: Vec<&str> = std::iter::once(&*llvm).chain(allocator).collect();
-    apt.unpack(&packages, &unpacked, root, &scratch, progress)?;
+    apt.unpack(&packages, &unpacked, root)?;
     Ok(())
 }
 
@@ -38,7 +38,7 @@ pub fn unpack_packages(packages: &[&str], root: &Path, progress: &dyn Fn(&str)) 
         packages.iter().all(|package| apt.candidate(package).is_some())
     })
     .with_context(|| format!("no package source of this system has {}", packages.join(", ")))?;
-    apt.unpack(packages, &[], root, &scratch, progress)?;
+    apt.unpack(packages, &[], root)?;
     Ok(())
 }
 
@@ -74,15 +74,17 @@ impl Drop for Scratch {
 }
 
 /// apt, with the system's package lists or its own.
-struct Apt {
+struct Apt<'a> {
     options: Vec<String>,
+    scratch: &'a Scratch,
+    progress: &'a dyn Fn(&str),
 }
 
-impl Apt {
+impl<'a> Apt<'a> {
     /// Finds an apt that offers a recent enough Rust. Also returns the names of its packages.
     fn offering_rust(
-        scratch: &Scratch,
-        progress: &dyn Fn(&str),
+        scratch: &'a Scratch,
+        progress: &'a dyn Fn(&str),
     ) -> Result<(Self, [&'static str; 3])> {
         let recent = |apt: &Self| {
             FAMILIES.into_iter().find(|[rustc, ..]| {
@@ -100,8 +102,8 @@ impl Apt {
 
     /// Returns the system's apt if it offers the packages, else one with fresh lists of its own.
     fn offering(
-        scratch: &Scratch,
-        progress: &dyn Fn(&str),
+        scratch: &'a Scratch,
+        progress: &'a dyn Fn(&str),
         wanted: impl Fn(&Self) -> bool,
     ) -> Result<Self> {
         ensure!(
@@ -117,7 +119,7 @@ impl Apt {
         }
         // An unprivileged user cannot switch to apt's own user, and need not.
         let own = ["APT::Sandbox::User=root".to_owned(), format!("Dir::Cache={}", cache.display())];
-        let system = Self { options: own.to_vec() };
+        let system = Self { options: own.to_vec(), scratch, progress };
         if wanted(&system) {
             return Ok(system);
         }
@@ -126,7 +128,7 @@ impl Apt {
             format!("Dir::State::Lists={}", lists.display()),
             "Acquire::Languages=none".to_owned(),
         ];
-        let private = Self { options: [own, fresh].concat() };
+        let private = Self { options: [own, fresh].concat(), scratch, progress };
         // One unreachable source fails the whole update, but the other sources may offer the
         // packages.
         let update = process::output(private.command("apt-get").arg("update"))?;
@@ -152,14 +154,7 @@ impl Apt {
     }
 
     /// Unpacks packages and those that they need, except `unpacked` ones. Returns their names.
-    fn unpack(
-        &self,
-        packages: &[&str],
-        unpacked: &[String],
-        root: &Path,
-        scratch: &Scratch,
-        progress: &dyn Fn(&str),
-    ) -> Result<Vec<String>> {
+    fn unpack(&self, packages: &[&str], unpacked: &[String], root: &Path) -> Result<Vec<String>> {
         let mut simulate = self.command("apt-get");
         simulate.args(["--simulate", "--no-install-recommends", "install"]).args(packages);
         let simulation = process::stdout(&mut simulate)?;
@@ -169,17 +164,17 @@ impl Apt {
         if lacking.is_empty() {
             return Ok(lacking);
         }
-        progress(&format!(
+        (self.progress)(&format!(
             "downloading {} packages: {} and what they need",
             lacking.len(),
             packages.join(", ")
         ));
-        let folder = scratch.0.join("packages");
+        let folder = self.scratch.0.join("packages");
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
         download(self.command("apt-get").arg("download").args(&lacking).current_dir(&folder))?;
 
-        progress(&format!("unpacking {} packages", lacking.len()));
+        (self.progress)(&format!("unpacking {} packages", lacking.len()));
         for entry in std::fs::read_dir(&folder)?.flatten() {
             extract(&entry.path(), root)?;
             std::fs::remove_file(entry.path())?;
@@ -200,17 +195,26 @@ fn extract(package: &Path, root: &Path) -> Result<()> {
     if let Some(archive) = reader.stdout.take() {
         tar.stdin(archive);
     }
-    let extracted = process::stdout(&mut tar);
+    let extracted = process::output(&mut tar)?;
     // While it holds the other end of the pipe, `dpkg-deb` does not end.
     drop(tar);
-    let output = reader.wait_with_output().context("cannot run dpkg-deb")?;
-    // If one of the two fails, so may the other: both say why.
-    let failed = || {
-        let why = String::from_utf8_lossy(&output.stderr);
-        format!("cannot unpack {}: {}", package.display(), why.trim_end())
-    };
-    extracted.with_context(failed)?;
-    ensure!(output.status.success(), failed());
+    let read = reader.wait_with_output().context("cannot run dpkg-deb")?;
+    // If one of the two fails, so may the other. The first line of each says why. But if the disk
+    // is full, tar's first line says only that it wrote too little.
+    let said = [&read, &extracted].map(|output| String::from_utf8_lossy(&output.stderr));
+    let why: Vec<&str> = said
+        .iter()
+        .filter_map(|said| {
+            let is_reason = |line: &&str| line.contains("Cannot write");
+            said.lines().find(is_reason).or(said.lines().next())
+        })
+        .collect();
+    ensure!(
+        read.status.success() && extracted.status.success(),
+        "cannot unpack {}: {}",
+        package.display(),
+        why.join("; ")
+    );
     Ok(())
 }
 
@@ -290,7 +294,8 @@ mod tests {
         let bytes = std::fs::read(&package).unwrap();
         std::fs::write(&package, &bytes[..bytes.len() - 60]).unwrap();
         let error = format!("{:#}", extract(&package, folder.path()).unwrap_err());
-        assert!(error.contains("p.deb") && error.contains("dpkg-deb: error"), "{error}");
+        assert!(error.contains("p.deb: dpkg-deb"), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
 
     #[test]

@@ -33,8 +33,8 @@ use std::time::Duration;
 struct Arguments {
     /// A GEMM with M = N = K = SIDE; may be repeated, and combined with --shape
     ///
-    /// Without --size and --shape, it measures a mix. There are cubes from 1024 to 8192, and M from
-    /// 1 to 64 with N = K = 8192. Others have a short K, a wide N, or odd sizes.
+    /// Without --size and --shape, it measures a mix. There are cubes from 1024 to 8192, and M
+    /// from 1 to 64 with N = K = 8192. Others have a short K, a wide N, or odd sizes.
     #[arg(long = "size", value_name = "SIDE", value_parser = cube, help_heading = "Problems")]
     sizes: Vec<Shape>,
     /// A GEMM of any shape; may be repeated. M x N is the shape of D, K the terms of each sum
