@@ -83,24 +83,21 @@ impl Misuse {
                 "put a `sync` of the warp between the two".into()
             }
             Misuse::Race { access, other_access, other: Agent::OtherBlock(_), .. } => {
-                let remedy = match (
-                    *access == AccessKind::Reduction,
-                    *other_access == AccessKind::Reduction,
-                ) {
-                    (false, false) => {
+                let remedy = match (access, other_access) {
+                    (AccessKind::Reduction, AccessKind::Reduction) => {
+                        "in one launch, all reduce an element by the same operation, since the \
+                         result of several depends on their order"
+                    }
+                    (AccessKind::Reduction, _) | (_, AccessKind::Reduction) => {
+                        "read and write what blocks reduce in another launch, or after you have \
+                         acquired what each releases by a `GlobalAtomic`"
+                    }
+                    _ => {
                         "what one writes, no other may touch in the same launch; or a lane of the \
                          first releases a value of a `GlobalAtomic`, after a `sync` with the \
                          lanes that accessed it, and a lane of the other acquires that value and \
                          then comes to a `sync` with those that access it; to add to one element, \
                          all `reduce` it"
-                    }
-                    (true, true) => {
-                        "in one launch, all reduce an element by the same operation, since the \
-                         result of several depends on their order"
-                    }
-                    _ => {
-                        "read and write what blocks reduce in another launch, or after you have \
-                         acquired what each releases by a `GlobalAtomic`"
                     }
                 };
                 format!("blocks run in any order: {remedy}")

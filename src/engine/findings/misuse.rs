@@ -410,7 +410,7 @@ pub enum Misuse {
     },
     /// Shared memory is accessed while an asynchronous copy to it is in flight.
     CopyInFlight {
-        /// `Read`, `Write`, or `Copy`: a second copy.
+        /// The access. `Copy` is a second copy.
         access: AccessKind,
         /// The first such byte.
         address: u32,
@@ -652,7 +652,7 @@ pub enum Misuse {
     },
     /// A raw access to global memory that is in no slice of the kernel.
     OutsideOfSlices {
-        /// `Copy` or `Reduction`.
+        /// `Copy`, `Reduction` or `Atomic`.
         access: AccessKind,
         /// Bytes accessed.
         bytes: usize,

@@ -46,7 +46,7 @@ struct Reductions {
     landed: ByClass,
     /// Operations that started after all these reductions: the starting thread, and the start or
     /// the end. An access after one of them is ordered after the reductions, too.
-    behind: Vec<(usize, Access)>,
+    after: Vec<(usize, Access)>,
 }
 
 impl ByteRecord {
@@ -95,16 +95,16 @@ impl ByteRecord {
 
     /// Records a reduction.
     pub(crate) fn reduce(&mut self, class: Class, by: Access, order: &Order) {
-        let Reductions { landed, behind, .. } = &mut **self.reductions.get_or_insert_default();
+        let Reductions { landed, after, .. } = &mut **self.reductions.get_or_insert_default();
         landed.of(class).read(by, order);
-        behind.clear();
+        after.clear();
     }
 
     /// Records the start of an asynchronous operation.
     pub(crate) fn start_operation(&mut self, start: &Access, order: &Order) {
         self.history.start_operation(start, order);
         if self.unseen_reduction(start, None, order).is_none() {
-            self.put_behind_reductions(start.agent, *start);
+            self.put_after_reductions(start.agent, *start);
         }
     }
 
@@ -112,8 +112,8 @@ impl ByteRecord {
     pub(crate) fn finish_read(&mut self, started: &Access, end: Access, order: &Order) {
         self.history.finish_read(started, end, order);
         let is_start = |(_, start): &(usize, Access)| start.is_by_author_of(started);
-        if self.reductions.as_ref().is_some_and(|of| of.behind.iter().any(is_start)) {
-            self.put_behind_reductions(started.agent, end);
+        if self.reductions.as_ref().is_some_and(|of| of.after.iter().any(is_start)) {
+            self.put_after_reductions(started.agent, end);
         }
     }
 
@@ -124,11 +124,11 @@ impl ByteRecord {
 
     /// Records an access of an operation that this thread has started after all landed reductions.
     /// A thread that knows a later access of the same author knows the first one.
-    fn put_behind_reductions(&mut self, starter: usize, operation: Access) {
-        if let Some(Reductions { behind, .. }) = self.reductions.as_deref_mut()
-            && !behind.iter().any(|(_, other)| other.is_by_author_of(&operation))
+    fn put_after_reductions(&mut self, starter: usize, operation: Access) {
+        if let Some(Reductions { after, .. }) = self.reductions.as_deref_mut()
+            && !after.iter().any(|(_, other)| other.is_by_author_of(&operation))
         {
-            behind.push((starter, operation));
+            after.push((starter, operation));
         }
     }
 
@@ -144,13 +144,13 @@ impl ByteRecord {
         class: Option<Class>,
         order: &Order,
     ) -> Option<Access> {
-        let is_behind = |(starter, operation): &(usize, Access)| {
+        let is_after = |(starter, operation): &(usize, Access)| {
             order.are_of_one_block(*starter, by.agent) && operation.is_before(by, order)
         };
         let reductions = self.reductions.as_ref()?;
         let mut landed = reductions.landed.without(class).flat_map(History::reads);
         let unseen = landed.find(|landed| !landed.is_seen_by(by, order));
-        unseen.filter(|_| !reductions.behind.iter().any(is_behind))
+        unseen.filter(|_| !reductions.after.iter().any(is_after))
     }
 
     /// A write or reduction that is ordered before this access of the async proxy, without a proxy
@@ -165,7 +165,7 @@ impl ByteRecord {
     pub(crate) fn forget_reductions(&mut self) {
         if let Some(reductions) = &mut self.reductions {
             reductions.landed = ByClass::default();
-            reductions.behind.clear();
+            reductions.after.clear();
             self.reductions.take_if(|reductions| reductions.in_flight.is_empty());
         }
     }

@@ -114,8 +114,8 @@ pub(crate) struct Released {
 type LaneOfLaunch = (usize, usize, usize);
 
 impl Released {
-    /// A lane stores. If it was the last one to release, the element still passes that on (the
-    /// second kind of release pattern, PTX ISA 8.8), else nothing.
+    /// A lane stores. If it was the last one to release, the element passes on what it released
+    /// (the second kind of release pattern, PTX ISA 8.8). Else the element passes on nothing.
     pub(crate) fn store_by(&mut self, by: LaneOfLaunch) {
         let last = self.last.take().filter(|(lane, _)| *lane == by);
         self.clocks = last.as_ref().map_or_else(BTreeMap::new, |(_, clocks)| clocks.clone());

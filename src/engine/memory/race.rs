@@ -237,7 +237,7 @@ impl History {
         let unordered = self.write.filter(|earlier| {
             !earlier.is_overwritten_by(&access, order)
                 && !self.is_after_operation(&access, order)
-                && !self.is_behind_copy(&access, order)
+                && !self.is_after_copy(&access, order)
         });
         let raced_write = unordered.filter(|earlier| changes || earlier.agent != access.agent);
         let by = match (unordered, access.by) {
@@ -355,7 +355,7 @@ impl History {
     /// Whether a copy wrote the value, and an asynchronous operation that started after it has
     /// ended before the access. So the copy is over, whatever the scope of the waits in between: a
     /// write then comes later. (A read may need a wider scope.)
-    fn is_behind_copy(&self, access: &Access, order: &Order) -> bool {
+    fn is_after_copy(&self, access: &Access, order: &Order) -> bool {
         self.write.is_some_and(|write| is_asynchronous(write.agent))
             && self.operations().iter().any(|operation| operation.is_before(access, order))
     }
