@@ -169,6 +169,29 @@ fn nan_scores_propagate() {
     }
 }
 
+/// A score of negative infinity has a weight of zero, also if it is the only one.
+#[test]
+fn negative_infinite_score_has_zero_weight() {
+    let of = Attention { queries: 3, keys: 140, heads: 1, causal: true, ..SMALL };
+    let [of_queries, of_keys] = of.lens();
+    let mut k = vec![bf16::ONE; of_keys];
+    let mut v = k.clone();
+    let ignored = [0, 130, 139];
+    for key in ignored {
+        k[key * of.features] = bf16::NEG_INFINITY;
+        v[key * of.features..][..of.features].fill(bf16::MAX);
+    }
+    let run = |of: Attention, k: &[bf16], v: &[bf16]| {
+        let mut o = vec![bf16::NAN; of_queries];
+        let q = vec![bf16::ONE; of_queries];
+        of.run(&Simulator::new(0).strict(), &q[..], k, v, &mut o[..]).unwrap();
+        o
+    };
+    assert_eq!(run(of, &k, &v), vec![bf16::ONE; of_queries]);
+    let alone = Attention { keys: 1, causal: false, ..of };
+    assert_eq!(run(alone, &k[..of.features], &v[..of.features]), vec![bf16::ZERO; of_queries]);
+}
+
 /// O in bf16 for queries and keys of ones, so that a query weights its keys equally.
 fn of_ones(of: Attention, v: &[bf16]) -> Result<Vec<bf16>, Box<dyn Error>> {
     let [of_queries, of_keys] = of.lens();

@@ -11,6 +11,7 @@ use ptx_matrix::mma::{
     GroupAccumulator, InFlight, M64, Multiplicand, Rounded, Wgmma, WgmmaColumns, WgmmaForm,
 };
 use ptx_matrix::prelude::*;
+use ptx_matrix::sync::{BarrierRing, BarrierToken};
 
 /// The queries of a consumer.
 #[derive(Clone, Copy)]
@@ -100,7 +101,9 @@ where
             for step in whole.max(1)..steps {
                 self.step::<FEATURES, true>(&mut state, step);
             }
-            state.acc = self.start_values(state.acc, &state.powers, state.pipeline).finish(group);
+            let values = self.test(tiles.values_full, state.pipeline);
+            state.acc =
+                self.start_values(state.acc, &state.powers, state.pipeline, values).finish(group);
         }
         let scales = state.softmax.finish(group.warp());
         // A fully masked row is zero, whatever the values of its tiles are.
@@ -116,8 +119,9 @@ where
         M64<FEATURES>: WgmmaColumns<Bits32>,
     {
         let Consumer { group, tiles, scale_log2, .. } = *self;
-        self.wait_order(state.order);
-        let scores = self.start_scores(state.pipeline);
+        self.test_order(state.order).wait(group.warp());
+        let keys = self.test(tiles.keys_full, state.pipeline);
+        let scores = self.start_scores(state.pipeline, keys);
         self.pass_order();
         let scores = scores.finish(group);
         self.arrive_on(tiles.keys_empty.stage(state.pipeline.index()));
@@ -142,9 +146,13 @@ where
         let Consumer { group, tiles, scale_log2, .. } = *self;
         let next = state.pipeline.next();
         state.order = state.order.next();
-        self.wait_order(state.order);
-        let scores = self.start_scores(next);
-        let next_acc = self.start_values(state.acc, &state.powers, state.pipeline);
+        // All three tests come first, so that their latencies overlap.
+        let order = self.test_order(state.order);
+        let keys = self.test(tiles.keys_full, next);
+        let values = self.test(tiles.values_full, state.pipeline);
+        order.wait(group.warp());
+        let scores = self.start_scores(next, keys);
+        let next_acc = self.start_values(state.acc, &state.powers, state.pipeline, values);
         self.pass_order();
         let scores = scores.finish_behind::<1>(group);
         let scores = if MASKED { self.seen(scores, step) } else { scores };
@@ -167,11 +175,15 @@ where
         self.tile.first + self.tile.index as u32 * 64
     }
 
-    /// Waits for a tile of keys and issues Q x K^T.
+    /// Waits for a tile of keys, with the answer of a test, and issues Q x K^T.
     #[inline]
-    fn start_scores(&self, pipeline: PipelineState<STAGES>) -> InFlight<KEYS, f32> {
+    fn start_scores(
+        &self,
+        pipeline: PipelineState<STAGES>,
+        full: BarrierToken,
+    ) -> InFlight<KEYS, f32> {
         let Consumer { group, tiles, tile, .. } = *self;
-        tiles.keys_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
+        full.wait(group.warp());
         let (queries, keys) = (tiles.queries.part(tile.index), tiles.keys.stage(pipeline.index()));
         let mut scores = Scores::zero().begin(group);
         Wgmma::<KEYS, T, T, f32>::issue(group, &mut scores, |issue| {
@@ -190,13 +202,14 @@ where
         scores
     }
 
-    /// Waits for a tile of values and issues P x V.
+    /// Waits for a tile of values, with the answer of a test, and issues P x V.
     #[inline]
     fn start_values<const FEATURES: usize>(
         &self,
         acc: GroupAccumulator<FEATURES, f32>,
         powers: &GroupAccumulator<KEYS, T>,
         pipeline: PipelineState<STAGES>,
+        full: BarrierToken,
     ) -> InFlight<FEATURES, f32>
     where
         M64<FEATURES>: WgmmaColumns<Bits32>,
@@ -206,7 +219,7 @@ where
             >,
     {
         let Consumer { group, tiles, .. } = *self;
-        tiles.values_full.stage(pipeline.index()).wait(group.warp(), pipeline.phase());
+        full.wait(group.warp());
         let values = tiles.values.stage(pipeline.index());
         let mut acc = acc.begin(group);
         Wgmma::<FEATURES, T, T, f32>::issue(group, &mut acc, |issue| {
@@ -227,11 +240,18 @@ where
         })
     }
 
-    /// Waits until it is this consumer's turn on the tensor cores. The first consumer begins.
+    /// Tests once whether it is this consumer's turn on the tensor cores. The first consumer
+    /// begins.
     #[inline]
-    fn wait_order(&self, order: PipelineState<1>) {
+    fn test_order(&self, order: PipelineState<1>) -> BarrierToken {
         let phase = if self.tile.index == 0 { order.prev_phase() } else { order.phase() };
-        self.tiles.order_barriers.part(self.tile.index).wait(self.group.warp(), phase);
+        self.tiles.order_barriers.part(self.tile.index).begin_wait(self.group.warp(), phase)
+    }
+
+    /// Tests once whether the tiles of a stage have landed.
+    #[inline]
+    fn test(&self, full: BarrierRing<STAGES>, pipeline: PipelineState<STAGES>) -> BarrierToken {
+        full.stage(pipeline.index()).begin_wait(self.group.warp(), pipeline.phase())
     }
 
     /// Passes the tensor cores to the other consumer. Each warp arrives: a phase must not end

@@ -229,7 +229,10 @@ impl Attention {
     /// Without keys, O is zero. The row of a query that sees no key is zero, too.
     ///
     /// # NaN and infinity
-    /// - A query with an infinite or NaN score, among those of the keys that it sees, becomes NaN.
+    /// - A query with a score of NaN or positive infinity, among those of the keys that it sees,
+    ///   becomes NaN.
+    /// - A key with a score of negative infinity has a weight of zero. The row of a query with no
+    ///   other scores is zero.
     /// - A query whose largest score, times the scale and log2(e), is beyond 2^28 can become
     ///   infinite or zero in f16. Beyond 2^31 it can become NaN in bf16. The rounding error of that
     ///   product is an error of the weights' exponents.

@@ -55,16 +55,13 @@ impl Softmax {
             if MASKED && score == MASKED_SCORE { 0.0 } else { power }
         });
         let before = self.row_sum.zip(warp, &scales, |sum, scale| sum * scale);
-        // The power of a score of negative infinity is zero: such a score is added as well, times
-        // zero, and so is not lost.
-        let before = scores.fold_rows(group, &before, |sum, score| fma(score, 0.0, sum));
         self.row_sum = powers.fold_rows(group, &before, |sum, power| sum + power);
         self.row_max = row_max;
         (powers, scales)
     }
 
-    /// The scales that normalize P x V: zero for a row that sees no key. With an infinite or NaN
-    /// score, the scale is NaN.
+    /// The scales that normalize P x V: zero for a row that sees no key. With a score of NaN or
+    /// positive infinity, the scale is NaN.
     #[inline]
     pub fn finish(&self, warp: Warp<'_>) -> RowValues<f32> {
         let row_sum = self.row_sum.combine(warp, |sum, other| sum + other);
