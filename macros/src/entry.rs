@@ -7,12 +7,12 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Pat, Type};
 
-/// `let (part, (part, ())) = ...;`: splits the shared memory at `address` into the shared
+/// `let (((), part), part) = ...;`: splits the shared memory at `address` into the shared
 /// parameters.
 fn shared_parts(kernel: &Kernel, address: TokenStream) -> TokenStream {
     let (krate, shared) = (kernel.krate, kernel.shared());
     let names: Vec<_> = kernel.parameters.iter().filter(|p| p.shared).map(|p| &p.name).collect();
-    let pattern = nested(&names);
+    let pattern = in_order(&names);
     quote! {
         // SAFETY: the kernel's shared memory has the size and alignment that `INFO` says.
         #[allow(clippy::let_unit_value)]
@@ -211,6 +211,12 @@ pub fn host(kernel: &Kernel) -> TokenStream {
             Self::launch(&#krate::__private::Simulator::default(), grid, #(#names),*)
         }
     }
+}
+
+/// Pairs of all before and an item: `(((), a), b)`. As shared memory, each item starts at the end
+/// of the one before, at a multiple of its own alignment.
+pub fn in_order(items: &[impl ToTokens]) -> TokenStream {
+    items.iter().fold(quote!(()), |before, item| quote!((#before, #item)))
 }
 
 /// Nested pairs: `(a, (b, ()))`.

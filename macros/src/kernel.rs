@@ -181,7 +181,7 @@ impl Kernel<'_> {
     /// The type of its shared memory: a nested pair, whose parts lie one after the other.
     pub fn shared(&self) -> TokenStream {
         let shared = self.parameters.iter().filter(|parameter| parameter.shared);
-        entry::nested(&shared.map(|parameter| &parameter.ty).collect::<Vec<_>>())
+        entry::in_order(&shared.map(|parameter| &parameter.ty).collect::<Vec<_>>())
     }
 
     /// Whether the kernel uses programmatic dependent launch (PDL).

@@ -148,3 +148,27 @@ fn sizes() {
     assert_eq!(<SharedTile<u16, 3, 8, Swizzle128> as SharedLayout>::BYTES, 128);
     assert_eq!(<SharedTile<u16, 8, 9, Swizzle32, ColMajor> as SharedLayout>::ALIGN, 256);
 }
+
+#[kernel(threads = 32)]
+fn large_last(
+    _: &Block,
+    #[shared] row: SharedTile<u32, 1, 32>,
+    #[shared] (left, right): (SharedTile<u32, 1, 32>, SharedTile<u32, 1, 32>),
+    #[shared] tile: SharedTile<u32, 8, 32, Swizzle128>,
+    d: GlobalMut<u32>,
+) {
+    let addresses = [row.address(), left.address(), right.address(), tile.address()];
+    for (index, address) in addresses.into_iter().enumerate() {
+        d.set(index, address);
+    }
+}
+
+/// A parameter of large alignment moves none of those before it.
+#[test]
+fn parameters_are_packed_at_their_alignments() {
+    let mut d = [0; 4];
+    large_last::simulate(1, &mut d).unwrap();
+    assert_eq!(d.map(|address| address - SHARED_BASE), [0, 128, 256, 1024]);
+    assert_eq!(large_last::INFO.shared_bytes, 2048);
+    assert_eq!(large_last::INFO.shared_align, 1024);
+}
