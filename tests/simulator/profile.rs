@@ -2,6 +2,7 @@
 
 use crate::line_of;
 use ptx_matrix::copy::CpAsync;
+use ptx_matrix::launch::Tensor;
 use ptx_matrix::mma::{B16, MovMatrix, StMatrix, Trans, X1};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{BytesMoved, Executed, Profile, Simulator};
@@ -125,6 +126,7 @@ fn elements_by_their_width() {
         shared_read: 32 * 8 + 64,
         shared_written: 64 + 64 * 8,
         copied: 0,
+        stored: 0,
     };
     assert_eq!(profile.bytes, bytes);
 }
@@ -233,7 +235,8 @@ read from global memory                                   0
 written to global memory                                  0
 read from shared memory                                 128
 written to shared memory                               1024
-from global to shared memory, asynchronously              0
+to shared memory, asynchronously                          0
+from shared to global memory, asynchronously              0
 
 shared memory                                      accesses  worst  average
 {file}:{filled}:10
@@ -248,4 +251,32 @@ shared memory                                      accesses  worst  average
     let printed: Vec<String> =
         profile.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     assert_eq!(printed.join("\n"), expected.trim_end());
+}
+
+type Strip = SharedTile<u32, 8, 32, Swizzle128>;
+
+#[kernel(threads = 32, target = "sm_90")]
+fn store(block: &Block, #[shared] strip: Strip, d: TensorMapMut<Strip, 2>) {
+    let warp = block.warp();
+    strip.fill(warp, |row, col| (row * 32 + col) as u32);
+    warp.fence_for_bulk();
+    warp.sync();
+    warp.elect(|lane| {
+        strip.store_tma(lane, d.at([0, 0]));
+        BulkGroup::commit(lane);
+        BulkGroup::wait_read::<0>(lane);
+    });
+}
+
+/// Elements outside of the tensor are not stored.
+#[test]
+fn bulk_stores_are_no_copies_to_shared_memory() {
+    for rows in [8, 5] {
+        let mut d = vec![0; 32 * rows];
+        let mut map = Tensor::<Strip, 2>::new([32, rows]).map_mut(&PROFILED, &mut d[..]).unwrap();
+        let report = store::launch(&PROFILED, 1, map.by_ref()).check();
+        let stored = 128 * rows as u64;
+        let bytes = BytesMoved { shared_written: 1024, stored, ..Default::default() };
+        assert_eq!(report.profile.unwrap().bytes, bytes);
+    }
 }

@@ -13,7 +13,7 @@ use crate::engine::memory::race::{Access, Lanes};
 pub(crate) use crate::engine::memory::reduction::{Kind, Operation, Reduction};
 use crate::engine::memory::shared::check_aligned;
 use crate::engine::memory::slices::{self, Slice};
-use crate::engine::record::{note_copy, note_lane};
+use crate::engine::record::{Traffic, note_lane, note_moved};
 use crate::engine::warps::block::{BlockState, ClusterState};
 use crate::engine::warps::context::{current_lane, fail, with_block, with_cluster};
 use crate::engine::warps::handover;
@@ -240,7 +240,7 @@ pub(crate) fn start_load(
     barrier: u32,
     blocks: Blocks,
 ) {
-    note_copy(site, form, to, data.len());
+    note_moved(site, form, Traffic::Copy, to as usize, data.len());
     let started = with_cluster(|cluster, block| {
         let started = block.access(site);
         let mut load = |to, bytes, barrier, reads: bool| Load {
@@ -381,7 +381,7 @@ pub(crate) fn send_registers(
         fail(site, Misuse::RawAtWarpScope { form });
     }
     check_aligned(AccessKind::Write, site, to, value.len());
-    note_copy(site, form, to, value.len());
+    note_moved(site, form, Traffic::Copy, to as usize, value.len());
     let sent = with_cluster(|cluster, block| {
         wgmma::check_stored(block, site, value);
         let (target, to, barrier) = resolve_both(cluster, block, to, barrier)?;
@@ -514,7 +514,8 @@ pub(crate) fn read_shared(
     parts: &[Range<usize>],
     is_sent: bool,
 ) -> Vec<u8> {
-    note_copy(site, form, from, bytes);
+    let traffic = if is_sent { Traffic::Copy } else { Traffic::Store };
+    note_moved(site, form, traffic, from as usize, parts.iter().map(Range::len).sum());
     let mut data = vec![0; bytes];
     let taken = with_block(|block| {
         block.order.start_clocks();

@@ -6,7 +6,7 @@
 use crate::engine::findings::{CopyGroup, Misuse};
 use crate::engine::memory::order::{Clock, executing};
 use crate::engine::memory::race::{Access, Lanes};
-use crate::engine::record::{note_copy, note_lane};
+use crate::engine::record::{Traffic, note_lane, note_moved};
 use crate::engine::warps::block::BlockState;
 use crate::engine::warps::context::{current_lane, fail, try_with_cluster, with_block};
 use crate::engine::warps::mbarrier;
@@ -74,7 +74,7 @@ pub(crate) fn start_copy(site: Site, form: &'static str, to: u32, bytes: &[u8], 
         return;
     }
     note_access(site);
-    note_copy(site, form, to, read);
+    note_moved(site, form, Traffic::Copy, to as usize, read);
     let started = with_block(|block| {
         block.shared.start_copy(block.access(site), to, bytes.len(), None)?;
         let lane = current_lane().expect("copies are started in lane closures");

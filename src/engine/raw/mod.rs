@@ -17,7 +17,7 @@ use crate::engine::{
         shared::{check_aligned, load_shared, store_shared},
         slices,
     },
-    record::{Traffic, note_collective, note_reduction},
+    record::{Traffic, note_collective, note_moved},
     warps::{
         atomic_turns::WithoutEnd,
         block::{BlockState, WarpOfBlock},
@@ -62,7 +62,7 @@ pub(crate) fn reduce_global(
     if element != value.len() {
         fail(site, Misuse::ReductionWidth { name, element, bytes: value.len() });
     }
-    note_reduction(site, form, Traffic::GlobalWrite, to.addr(), value.len());
+    note_moved(site, form, Traffic::GlobalWrite, to.addr(), value.len());
     let reduction = reduction.in_global_by_lane();
     // Exposed, since the block's writes go there after its end.
     let address = to.expose_provenance();
@@ -135,7 +135,7 @@ unsafe fn operate(
     }
     let is_load = operation.0 == AtomicOperation::Load;
     let traffic = if is_load { Traffic::GlobalRead } else { Traffic::GlobalWrite };
-    note_reduction(site, form, traffic, at.addr(), bytes);
+    note_moved(site, form, traffic, at.addr(), bytes);
     with_block(|block| {
         if operation.0 != AtomicOperation::Store {
             let of = ElementOf { name, index };
@@ -189,7 +189,7 @@ fn reduce_shared_from(
     }
     let bytes = value.len();
     check_aligned(AccessKind::Reduction, site, to, bytes);
-    note_reduction(site, form, Traffic::SharedWrite, to as usize, bytes);
+    note_moved(site, form, Traffic::SharedWrite, to as usize, bytes);
     // In shared memory, an f64 is added like in registers, which makes a NaN quiet.
     let kind = if reduction.kind == Kind::f64 { Kind::f64_quiet } else { reduction.kind };
     let reduction = Reduction { kind, ..reduction };

@@ -15,8 +15,10 @@ pub(crate) enum Traffic {
     /// Shared memory of any block of the cluster.
     ClusterRead,
     ClusterWrite,
-    /// From global to shared memory, asynchronously.
+    /// To shared memory, asynchronously.
     Copy,
+    /// From shared to global memory, asynchronously.
+    Store,
 }
 
 impl Traffic {

@@ -209,9 +209,9 @@ pub(crate) fn note_element(site: Site, traffic: Traffic, address: usize, bytes: 
     }
 }
 
-/// Records that a lane reduces an element.
+/// Records that a lane reduces an element, or starts a copy.
 #[inline]
-pub(crate) fn note_reduction(
+pub(crate) fn note_moved(
     site: Site,
     form: &'static str,
     traffic: Traffic,
@@ -220,14 +220,6 @@ pub(crate) fn note_reduction(
 ) {
     if RECORDING.get() {
         access(site, form, traffic, address, bytes);
-    }
-}
-
-/// Records that a lane starts a copy of `bytes` bytes from global memory.
-#[inline]
-pub(crate) fn note_copy(site: Site, form: &'static str, to: u32, bytes: usize) {
-    if RECORDING.get() {
-        access(site, form, Traffic::Copy, to as usize, bytes);
     }
 }
 

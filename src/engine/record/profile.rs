@@ -49,8 +49,32 @@ pub struct BytesMoved {
     pub shared_read: u64,
     /// Stored to shared memory, by lanes and by `stmatrix`; includes other blocks of the cluster.
     pub shared_written: u64,
-    /// Copied asynchronously from global to shared memory, without zero fill.
+    /// Copied asynchronously to shared memory, from global memory or from a block of the cluster.
+    /// The zeros of `cp.async` do not count; the box of a tensor copy counts whole.
     pub copied: u64,
+    /// Copied or reduced asynchronously from shared to global memory. Elements outside of the
+    /// tensor do not count.
+    pub stored: u64,
+}
+
+impl BytesMoved {
+    /// The numbers with their names in a printed profile.
+    fn named(&mut self) -> [(&'static str, &mut u64); 6] {
+        [
+            ("read from global memory", &mut self.global_read),
+            ("written to global memory", &mut self.global_written),
+            ("read from shared memory", &mut self.shared_read),
+            ("written to shared memory", &mut self.shared_written),
+            ("to shared memory, asynchronously", &mut self.copied),
+            ("from shared to global memory, asynchronously", &mut self.stored),
+        ]
+    }
+
+    fn add(&mut self, mut other: Self) {
+        for ((_, moved), (_, of_other)) in self.named().into_iter().zip(other.named()) {
+            *moved += *of_other;
+        }
+    }
 }
 
 /// A source position that accesses shared memory, and its bank conflicts.
@@ -158,6 +182,7 @@ impl Profiler {
             Traffic::SharedRead | Traffic::ClusterRead => &mut moved.shared_read,
             Traffic::SharedWrite | Traffic::ClusterWrite => &mut moved.shared_written,
             Traffic::Copy => &mut moved.copied,
+            Traffic::Store => &mut moved.stored,
         };
         *moved += accesses.iter().map(|access| access.bytes as u64).sum::<u64>();
         if matches!(traffic, Traffic::SharedRead | Traffic::SharedWrite) {
@@ -171,14 +196,7 @@ impl Profiler {
             executed.warps += warps;
             executed.lanes += lanes;
         }
-        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } =
-            other.profile.bytes;
-        let moved = &mut self.profile.bytes;
-        moved.global_read += global_read;
-        moved.global_written += global_written;
-        moved.shared_read += shared_read;
-        moved.shared_written += shared_written;
-        moved.copied += copied;
+        self.profile.bytes.add(other.profile.bytes);
         for (code, site) in other.shared {
             self.shared.entry(code).or_insert_with(|| SharedSite::new(code)).append(&site);
         }
@@ -193,21 +211,13 @@ impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.instructions.keys().map(|form| form.len());
         let width =
-            names.max().unwrap_or(0).max("from global to shared memory, asynchronously".len());
+            names.max().unwrap_or(0).max("from shared to global memory, asynchronously".len());
         writeln!(f, "{:width$} {:>14} {:>14}", "instruction", "by warps", "by lanes")?;
         for (form, Executed { warps, lanes }) in &self.instructions {
             writeln!(f, "{form:width$} {warps:14} {lanes:14}")?;
         }
         writeln!(f, "\n{:width$} {:>14}", "moved", "bytes")?;
-        let BytesMoved { global_read, global_written, shared_read, shared_written, copied } =
-            self.bytes;
-        for (what, bytes) in [
-            ("read from global memory", global_read),
-            ("written to global memory", global_written),
-            ("read from shared memory", shared_read),
-            ("written to shared memory", shared_written),
-            ("from global to shared memory, asynchronously", copied),
-        ] {
+        for (what, bytes) in { self.bytes }.named() {
             writeln!(f, "{what:width$} {bytes:14}")?;
         }
         if !self.shared.is_empty() {
