@@ -199,6 +199,9 @@ impl Simulator {
     }
 
     /// Allows boxes completely outside of their tensor, without the warning [`Misuse::BoxOutside`].
+    ///
+    /// A launch whose boxes together cover the tensor needs no permission: its boxes outside are
+    /// padding.
     #[must_use]
     pub const fn allow_boxes_outside(self) -> Self {
         Simulator { boxes_outside: true, ..self }

@@ -3,6 +3,7 @@
 use crate::{assert_at, line_of};
 use ptx_matrix::copy::{Along, CpAsync, TileReader, UnalignedReader};
 use ptx_matrix::memory::GlobalMatrix;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim::{AccessKind, Misuse, Place, SimError, Simulator};
 
@@ -350,4 +351,46 @@ fn help_says_what_a_copy_lacks() {
         let report = run(how).unwrap_err().to_string();
         assert!(report.contains(help), "{how}: {report}");
     }
+}
+
+#[kernel(threads = 128, target = "sm_90a")]
+fn multiply_copied(
+    block: &Block,
+    #[shared] tile_a: SharedTile<bf16, 64, 64, Swizzle128>,
+    #[shared] tile_b: SharedTile<bf16, 64, 32, Swizzle128, ColMajor>,
+    a: Global<bf16>,
+    early: u32,
+    d: GlobalMut<f32>,
+) {
+    let group = block.warp_group();
+    let warp = group.warp();
+    tile_a.copy_async(group, a, |row, k| row * 64 + k);
+    tile_b.copy_async(group, a, |k, col| col * 64 + k);
+    CpAsync::<16>::commit(warp);
+    if early == 1 {
+        warp.fence_for_bulk();
+    }
+    CpAsync::<16>::wait::<0>(warp);
+    if early == 0 {
+        warp.fence_for_bulk();
+    }
+    group.sync();
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
+    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
+        for k in (0..64).step_by(16) {
+            issue.accumulate(tile_a.matrix_a((0, k)), tile_b.matrix_b((k, 0)));
+        }
+    });
+    acc.finish(group).for_each(group, |row, col, sum| d.set(row * 32 + col, sum));
+}
+
+/// The proxy fence orders what has landed: it comes after the wait.
+#[test]
+fn fence_before_the_wait_for_a_copy_is_too_early() {
+    let (a, mut d) = (vec![bf16::ONE; 64 * 64], vec![0.0; 64 * 32]);
+    multiply_copied::simulate(1, &a, 0, &mut d).check();
+    assert!(d.iter().all(|&sum| sum == 64.0));
+    let error = multiply_copied::simulate(1, &a, 1, &mut d).unwrap_err().to_string();
+    let help = "help: put `fence_for_bulk` of the warp after the wait for the store or copy";
+    assert!(error.contains(help), "{error}");
 }

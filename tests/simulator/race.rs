@@ -328,5 +328,52 @@ fn report_names_both_accesses() {
         "{error}"
     );
     assert!(error.contains("\n   = the write by warp "), "{error}");
-    assert!(error.contains("\n   = help: put a `sync` of the block between the two"), "{error}");
+    assert!(error.contains("\n   = help: two warps write it by one line: check"), "{error}");
+}
+
+#[kernel(threads = 64)]
+fn write_one_place(block: &Block, of_warps: u32, d: GlobalMut<u32>) {
+    let (warp, first) = (block.warp(), block.warp().index() * 32);
+    if of_warps == 1 {
+        warp.each(|lane| d.set(lane.id(), (first + lane.id()) as u32));
+    } else if first == 0 {
+        warp.each(|lane| d.set(lane.id() / 2, lane.id() as u32));
+    }
+}
+
+/// No `sync` is between two writes of one statement.
+#[test]
+fn writes_by_one_line_are_a_wrong_index() {
+    for (of_warps, authors) in [(1, "two warps"), (0, "two lanes")] {
+        let error = write_one_place::simulate(1, of_warps, &mut [0; 32]).unwrap_err().to_string();
+        let help = format!("   = help: {authors} write it by one line: check the index");
+        assert!(error.contains(&help), "{error}");
+    }
+}
+
+type Row = SharedTile<u32, 1, 32>;
+
+#[kernel(threads = 64, target = "sm_90")]
+fn race_before_a_swizzled_tile(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] rows: SharedRing<Row, 3>,
+    #[shared] tile: SharedTile<u32, 8, 32, Swizzle128>,
+    d: GlobalMut<u32>,
+) {
+    let warp = block.warp();
+    if warp.index() == 0 {
+        rows.part(1).fill(warp, |_, col| col as u32);
+        row.fill(warp, |_, _| 0);
+        tile.fill(warp, |_, _| 0);
+    } else {
+        rows.part(1).for_each(warp, |_, col, value| d.set(col, value));
+    }
+}
+
+/// Also if a parameter of larger alignment follows.
+#[test]
+fn race_names_the_shared_parameter() {
+    let error = race_before_a_swizzled_tile::simulate(1, &mut [0; 32]).unwrap_err().to_string();
+    assert!(error.contains("`rows[1] row 0, column 0`"), "{error}");
 }

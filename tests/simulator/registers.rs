@@ -1,6 +1,7 @@
 //! `setmaxnreg` and its misuses.
 
 use crate::line_of;
+use ptx_matrix::mma::{GroupAccumulator, Wgmma};
 use ptx_matrix::prelude::*;
 use ptx_matrix::raw;
 use ptx_matrix::sim::{Awaited, Misuse, Simulator};
@@ -156,5 +157,41 @@ fn two_setmaxnreg_without_a_sync_are_an_error() {
             assert!(error.findings().iter().all(|finding| is_it(&finding.misuse)), "{error}");
             assert_eq!(error.findings()[0].place.as_ref().unwrap().line, line_of("taken").1);
         }
+    }
+}
+
+#[kernel(threads = 384, min_blocks = 1, target = "sm_90a")]
+fn take_and_multiply(
+    block: &Block,
+    #[shared] b: SharedTile<bf16, 16, 32, Swizzle64>,
+    d: GlobalMut<f32>,
+) {
+    b.fill(block, |_, _| bf16::ONE);
+    block.warp().fence_for_bulk();
+    block.sync();
+    let group = block.warp_group();
+    if group.index() == 0 {
+        return group.give_registers::<40>();
+    }
+    group.take_registers::<240>();
+    let a = GroupAccumulator::<16, bf16>::from_fn(group, |_, _| bf16::ONE);
+    let mut acc = GroupAccumulator::<32, f32>::zero().begin(group);
+    Wgmma::<32, bf16, bf16, f32>::issue(group, &mut acc, |issue| {
+        issue.accumulate_registers(&a.operand_a(0), b.matrix_b((0, 0)));
+    });
+    let first = (group.index() - 1) * 64;
+    acc.finish(group).for_each(group, |row, col, sum| d.set((first + row) * 32 + col, sum));
+}
+
+/// Warps that wait at a `wgmma` for a warp without registers are no cause.
+#[test]
+fn wait_for_registers_comes_before_waits_for_the_warpgroup() {
+    let mut d = vec![0.0; 2 * 64 * 32];
+    for seed in 0..8 {
+        let of = Simulator::new(seed);
+        let error = take_and_multiply::launch(&of, 1, &mut d).unwrap_err().to_string();
+        let title = error.lines().next().unwrap();
+        assert!(title.contains("waits for registers that no other warp releases"), "{error}");
+        assert!(error.contains("help: registers come from warps that give some"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::barrier_message::barrier_help;
 use super::message::wait_in_circle;
-use super::misuse::{Agent, Awaited, ClusterMisuse, CopyGroup, Memory, Misuse, WaitingWarp};
+use super::misuse::{Agent, Awaited, ClusterMisuse, CopyGroup, Memory, Misuse, Place, WaitingWarp};
 use super::names::Namer;
 use crate::fragment::TileSize;
 use crate::lane::AccessKind;
@@ -10,9 +10,26 @@ use std::format;
 use std::string::String;
 
 impl Misuse {
-    /// The help line: the correct use.
-    pub(super) fn help(&self, names: Namer) -> Option<String> {
+    /// The help line of a misuse at `place`: the correct use.
+    pub(super) fn help(&self, place: Option<&Place>, names: Namer) -> Option<String> {
         Some(match self {
+            Misuse::Race {
+                access: AccessKind::Write,
+                other_access: AccessKind::Write,
+                other_place,
+                other: other @ (Agent::WarpOfBlock(_) | Agent::LaneOfWarp(_)),
+                ..
+            } if Some(other_place) == place => {
+                let (authors, scope) = match other {
+                    Agent::WarpOfBlock(_) => ("warps", "block"),
+                    _ => ("lanes", "warp"),
+                };
+                format!(
+                    "two {authors} write it by one line: check the index, or let one of them \
+                     write; if the two belong to different rounds of a loop, put a `sync` of the \
+                     {scope} at the end of a round"
+                )
+            }
             Misuse::GlobalOutOfBounds { .. } => {
                 "pass a longer slice, or do not access it in these lanes".into()
             }
@@ -194,7 +211,8 @@ impl Misuse {
             Misuse::CopyInFlight { group: Some(CopyGroup::Uncommitted), .. } => {
                 "commit the copy and wait for its group (`cp.async.commit_group`, \
                  `cp.async.wait_group`), and let other warps put a `sync` after that; an mbarrier \
-                 waits for it after `arrive_when_copied`, not after `arrive`"
+                 waits for it after `arrive_when_copied` in the lane that copies, not after \
+                 `arrive`"
                     .into()
             }
             Misuse::CopyInFlight {
@@ -396,8 +414,8 @@ fn awaited_help(awaited: Awaited, names: Namer) -> String {
                 .into()
         }
         Awaited::Registers { .. } => {
-            "registers come from warps that release them, by `setmaxnreg.dec` to fewer: release as \
-             many as others take"
+            "registers come from warps that give some, by `give_registers` (`setmaxnreg.dec`): let \
+             these give as many as others take"
                 .into()
         }
         Awaited::WarpGroup { .. } => {

@@ -80,7 +80,7 @@ impl fmt::Display for Finding {
         }
         let help = match &self.cause {
             Some(cause) => Some(cause_message::help(cause, names)),
-            None => self.misuse.help(names),
+            None => self.misuse.help(self.place.as_ref(), names),
         };
         help.map_or(Ok(()), |help| write!(f, "\n   = help: {help}"))
     }

@@ -11,13 +11,15 @@ use core::panic::Location;
 use std::vec::Vec;
 
 /// The distance of a wait from the cause of the deadlock; 0 is nearest. Of equal ones, a wait for a
-/// barrier that ended no wait before is nearer: in a ring, the others wait in a later round.
+/// barrier that ended no wait before is nearer: in a ring, the others wait in a later round. Warps
+/// wait for a warp of their warpgroup that waits for registers.
 fn distance(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) -> (usize, bool) {
     let had_wait = at_barrier(cluster, waits).is_some_and(|(rank, local)| {
         let barriers = cluster.blocks[rank].barriers.borrow();
         barriers.get(local).is_some_and(|barrier| !barrier.history.waits.is_empty())
     });
-    (levels(cluster, progress, waits), had_wait)
+    let is_for_group = matches!(waits.awaited, Awaited::WarpGroup { .. });
+    (levels(cluster, progress, waits), had_wait || is_for_group)
 }
 
 /// The distance in levels.

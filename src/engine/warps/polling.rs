@@ -15,8 +15,8 @@ pub(crate) const PATIENCE: u64 = 1 << 28;
 /// The accesses that take as long as a turn of a warp up to an atomic operation.
 const ACCESSES_OF_TURN: u64 = 1 << 5;
 
-/// Consecutive reads of the same value that count as polling: seconds of them.
-const MANY: u64 = 1 << 25;
+/// Consecutive reads of the same value that count as polling: half a second of them.
+const MANY: u64 = 1 << 22;
 
 /// Consecutive turns of a warp that tests mbarriers without success that count as endless, if no
 /// warp of the cluster does anything else meanwhile. Fewer warps than [`FEW_WARPS`] have as many

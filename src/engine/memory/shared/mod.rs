@@ -17,7 +17,9 @@ use crate::engine::warps::mbarrier;
 use crate::engine::warps::polling::{note_access, note_read};
 use crate::engine::wgmma;
 use crate::lane::{AccessKind, Site};
+use core::panic::Location;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 use std::vec;
@@ -55,6 +57,8 @@ pub(crate) struct SharedMemory {
     /// Source ranges that bulk copies in flight still read.
     sources: RefCell<Vec<Source>>,
     swizzles: Swizzles,
+    /// The lines of waits that have landed a `cp.async`.
+    landings: RefCell<BTreeSet<&'static Location<'static>>>,
     /// The rank of the block.
     rank: usize,
     findings: Rc<Findings>,
@@ -69,6 +73,7 @@ impl SharedMemory {
             records: RefCell::new(ByteRecords::new(size)),
             sources: RefCell::default(),
             swizzles: Swizzles::default(),
+            landings: RefCell::default(),
             rank,
             findings,
             order,
@@ -273,6 +278,7 @@ impl SharedMemory {
 
     /// Lands a copy, by the wait of the warp that started it.
     pub(crate) fn land(&self, by: Access, address: u32, from: &[u8]) {
+        self.landings.borrow_mut().insert(by.location);
         self.land_bytes(by, address, from, true);
     }
 
@@ -518,8 +524,9 @@ impl SharedMemory {
             if let Some(write) = record.unfenced(&by, self.rank, &self.order) {
                 let memory = Memory::Shared { address: address + (byte - start) as u32 };
                 let place = write.location.into();
-                let after_wait =
-                    is_asynchronous(write.agent) || self.findings.rank(write) != self.rank;
+                let after_wait = is_asynchronous(write.agent)
+                    || self.landings.borrow().contains(write.location)
+                    || self.findings.rank(write) != self.rank;
                 self.note(by, Misuse::ProxyFence { memory, place, after_wait }, None);
                 return;
             }
