@@ -687,3 +687,59 @@ fn endless_test_wait_is_a_deadlock() {
     assert!(text.starts_with(title), "{text}");
     assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }
+
+/// A ring whose consumers release a stage by all lanes, if `each` is 1.
+#[kernel(threads = 96, target = "sm_90")]
+fn release_by_lanes(
+    block: &Block,
+    #[shared] rows: SharedRing<Row, 2>,
+    #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
+    each: u32,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
+    let (full, empty) = (full.init(block, 1), empty.init(block, 2));
+    let warp = block.warp();
+    let consumer = warp.index();
+    let mut state = PipelineState::<2>::FIRST;
+    for step in 0..6 {
+        let (row, full) = (rows.stage(state.index()), full.stage(state.index()));
+        let empty = empty.stage(state.index());
+        if consumer == 2 {
+            empty.wait(warp, state.prev_phase());
+            warp.elect(|lane| {
+                full.arrive_expecting(lane, Row::BULK_BYTES);
+                row.load_tma(lane, a.bulk(step * 32), full);
+            });
+        } else {
+            full.wait(warp, state.phase());
+            row.for_each(warp, |_, col, value| d.set((consumer * 6 + step) * 32 + col, value));
+            warp.sync();
+            if each == 1 {
+                warp.each(|lane| _ = empty.arrive(lane)); // <- all lanes release
+            } else {
+                warp.elect(|lane| _ = empty.arrive(lane));
+            }
+        }
+        state = state.next();
+    }
+}
+
+#[test]
+fn arrivals_of_all_lanes_are_too_many() {
+    let (a, mut d) = ((0..192).collect::<Vec<u32>>(), vec![0; 384]);
+    release_by_lanes::launch(&Simulator::new(0).schedules(8), 1, 0, &a, &mut d).check();
+    let line = line_of("all lanes release").1;
+    for seed in 0..8 {
+        let device = Simulator::new(seed);
+        let error = release_by_lanes::launch(&device, 1, 1, &a, &mut d).unwrap_err().to_string();
+        let title = "error: `empty[0]` gets too many arrivals: 32 lanes of warp ";
+        assert!(error.starts_with(title), "{error}");
+        assert!(error.contains(&format!("mbarrier.rs:{line}:")), "{error}");
+        assert!(error.contains(" arrive, and a phase has 2\n"), "{error}");
+        assert!(
+            error.contains("= help: arrive in one lane, by `warp.elect(|lane| ..)`"),
+            "{error}"
+        );
+    }
+}

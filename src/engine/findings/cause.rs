@@ -129,6 +129,17 @@ pub enum Cause {
         /// The second one.
         again: Actor,
     },
+    /// More lanes of a warp arrive at once than a phase of an mbarrier has arrivals.
+    ArrivedByLanes {
+        /// The barrier's address.
+        barrier: u32,
+        /// The barrier's count: arrivals of a phase.
+        of: u32,
+        /// The number of lanes.
+        lanes: u32,
+        /// The last of these arrivals.
+        last: Actor,
+    },
     /// A warp releases a stage before it has waited for the copies to it. So the phase by which the
     /// readers release the stage ends while these copies are in flight.
     ReleasedUnfilled {
@@ -245,6 +256,7 @@ impl Cause {
             Cause::ReleasedUnfilled { release, .. } => Some(release),
             Cause::ArrivedTwice { again, .. } | Cause::FilledTwice { again, .. } => Some(again),
             Cause::PhaseOverrun { wait, .. } => Some(wait),
+            Cause::ArrivedByLanes { last, .. } => Some(last),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
                 Mistake::WaitedForOver { wait, .. } => Some(wait),
@@ -304,6 +316,7 @@ impl Cause {
                     other,
                     Cause::Count { .. }
                         | Cause::ArrivedTwice { .. }
+                        | Cause::ArrivedByLanes { .. }
                         | Cause::ReleasedUnfilled { .. }
                 )
             }

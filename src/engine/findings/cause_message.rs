@@ -86,6 +86,12 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             names.barrier(*barrier),
             who(again)
         ),
+        Cause::ArrivedByLanes { barrier, of, lanes, last } => write!(
+            f,
+            "{} gets too many arrivals: {lanes} lanes of {} arrive, and a phase has {of}",
+            names.barrier(*barrier),
+            who(last)
+        ),
         Cause::ArrivedTwice { barrier, phase: ended, again, .. } => write!(
             f,
             "{} gets too many arrivals: {} arrives twice in {}",
@@ -250,6 +256,7 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         Cause::FilledTwice { first, .. } => {
             write!(f, "\n   = the first copy is started at {}", first.place)
         }
+        Cause::ArrivedByLanes { .. } => Ok(()),
         Cause::ArrivedTwice { of, first, .. } => {
             write!(f, "\n   = it arrives at {}, too", first.place)?;
             write!(f, "\n   = the phase ends by {of} arrivals, so others are missing")
@@ -350,6 +357,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              readers (`empty`), who arrive when they have read"
                 .into()
         }
+        Cause::ArrivedByLanes { barrier, lanes, .. } => format!(
+            "arrive in one lane, by `warp.elect(|lane| ..)`; or initialise {} for the arrivals of \
+             all lanes, {lanes} for each warp",
+            names.barrier(*barrier)
+        ),
         Cause::RunsAhead { wait: Some((of, _)), .. } => format!(
             "wait for the phase of {} in which the readers of this fill arrive: one more for each \
              time round the ring",

@@ -86,11 +86,19 @@ pub(super) fn overrun(
     })
 }
 
-/// The mistake of a barrier whose count is smaller than the number of warps that arrive at it.
+/// The mistake of a barrier whose count is smaller than the number of warps that arrive at it, or
+/// of lanes of a warp.
 pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> Option<Cause> {
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of) = (&barrier.history, barrier.count());
+    if let Some((lanes, last)) = history.most_lanes
+        && lanes > of
+        && !history.is_lowered
+    {
+        let (barrier, last) = (address_of(rank, address), cluster_actor(cluster, last));
+        return Some(Cause::ArrivedByLanes { barrier, of, lanes, last });
+    }
     let arrivals: Vec<_> = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
     let is_wrong = arrivals.len() > of as usize && !history.is_lowered;
     let made = cluster_actor(cluster, history.made.filter(|_| is_wrong)?);

@@ -2,7 +2,7 @@
 
 use crate::engine::findings::{Actor, Cause, Mistake, PHASE_BEFORE_FIRST, PhaseUse};
 use crate::engine::memory::order::Order;
-use crate::engine::memory::race::Access;
+use crate::engine::memory::race::{Access, NO_CLOSURE};
 use crate::engine::warps::block::ClusterState;
 use crate::engine::warps::handover::cluster_actor;
 use core::panic::Location;
@@ -41,6 +41,9 @@ pub(super) struct BarrierHistory {
     pub(super) arrivals: Vec<Arrived>,
     /// The last phases in which a lane arrived more than once, and two arrivals of each.
     pub(super) twice: VecDeque<(u32, [Access; 2])>,
+    /// The most lanes of a warp that have arrived by one line in one section, and the last of
+    /// them.
+    pub(super) most_lanes: Option<(u32, Access)>,
     /// Whether an arrival has lowered the count of later phases (`arrive_drop`).
     pub(super) is_lowered: bool,
     /// Each warp's last wait.
@@ -55,6 +58,16 @@ pub(super) struct Arrived {
     pub(super) by: Access,
     /// The phase.
     pub(super) phase: u32,
+    /// The number of lanes that have arrived by its line in its section, with this one.
+    lanes: u32,
+}
+
+impl Arrived {
+    /// Whether another lane arrives by the same line, in the same section.
+    fn is_followed_by(&self, by: Access) -> bool {
+        let of = |by: Access| (by.location, by.closure);
+        by.closure != NO_CLOSURE && of(by) == of(self.by) && by.by != self.by.by
+    }
 }
 
 /// A wait that has ended.
@@ -111,9 +124,15 @@ impl BarrierHistory {
     }
 
     pub(super) fn note_arrival(&mut self, by: Access, phase: u32) {
-        let arrived = Arrived { by, phase };
+        let mut arrived = Arrived { by, phase, lanes: 1 };
         match self.arrivals.iter_mut().find(|last| last.by.agent == by.agent) {
             Some(last) => {
+                if last.is_followed_by(by) {
+                    arrived.lanes += last.lanes;
+                    if self.most_lanes.is_none_or(|(most, _)| arrived.lanes > most) {
+                        self.most_lanes = Some((arrived.lanes, by));
+                    }
+                }
                 if last.phase == phase && last.by.by == by.by {
                     self.twice.truncate(REMEMBERED - 1);
                     self.twice.push_front((phase, [last.by, by]));
@@ -244,7 +263,7 @@ impl BarrierHistory {
         let right_before = |by: &Access| {
             by.tick < copy.tick && order.releases(copy.agent, by.tick..copy.tick) == 1
         };
-        let ended = |Arrived { by, phase: of }: &Arrived| {
+        let ended = |Arrived { by, phase: of, .. }: &Arrived| {
             let is_meant = match by.agent == copy.agent {
                 true => right_before(by),
                 // The copy is of another block, whose warps do not arrive.

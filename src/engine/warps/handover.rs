@@ -360,7 +360,7 @@ impl Conflict {
                 let wait = barrier.history.wait_of(self.copy.agent).filter(|wait| !wait.again);
                 let of_readers =
                     barrier.history.arrivals().filter(|of| readers.contains(&of.by.agent));
-                releases.extend(of_readers.map(|Arrived { by, phase }| Release {
+                releases.extend(of_readers.map(|Arrived { by, phase, .. }| Release {
                     by,
                     barrier: address_of(block.rank, address),
                     is_waited_for: wait.is_some_and(|wait| wait.phase == phase),

@@ -347,7 +347,7 @@ pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier)
     let arrivals = barrier
         .history
         .arrivals()
-        .map(|Arrived { by, phase }| PhaseUse { phase, by: block.findings.actor(by) })
+        .map(|Arrived { by, phase, .. }| PhaseUse { phase, by: block.findings.actor(by) })
         .collect();
     let made = barrier.history.made().map(|by| block.findings.actor(by));
     BarrierState { address, made, arrivals, had_wait: barrier.history.had_wait() }
