@@ -73,6 +73,41 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
     where
         S: FragmentShape<RoleC, U::Width>,
     {
+        self.map_rows_with_col(warp, rows, |_, element, of_row| value(element, of_row))
+    }
+
+    /// The same by `value(col, element, of_row)`, which gets the element's column, too.
+    ///
+    /// ```
+    /// use ptx_matrix::{mma::RowValues, prelude::*};
+    ///
+    /// /// 16 x 8 elements, times a scale for each row and one for each column.
+    /// #[kernel(threads = 32)]
+    /// fn scale(block: &Block, rows: Global<f32>, cols: Global<f32>, d: GlobalMut<f32>) {
+    ///     let warp = block.warp();
+    ///     let of_rows = RowValues::from_fn(warp, |row| rows.get(row));
+    ///     Accumulator::<M16N8K8, f32>::from_fn(warp, |row, _| row as f32)
+    ///         .map_rows_with_col(warp, &of_rows, |col, number, of_row| {
+    ///             number * of_row * cols.get(col)
+    ///         })
+    ///         .for_each(warp, |row, col, number| d.set(row * 8 + col, number));
+    /// }
+    ///
+    /// let (mut d, cols) = ([0.0; 128], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    /// scale::simulate(1, &[0.5; 16], &cols, &mut d).check();
+    /// assert_eq!(d[9 * 8 + 3], 9.0 * 0.5 * 3.0);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn map_rows_with_col<V: Copy + LaneCapture, U: Element>(
+        &self,
+        warp: Warp<'_>,
+        rows: &RowValues<V>,
+        value: impl Fn(usize, T, V) -> U + LaneCapture,
+    ) -> Accumulator<S, U>
+    where
+        S: FragmentShape<RoleC, U::Width>,
+    {
         let () = Self::HAS_ROWS_OF_FOUR_LANES;
         let (registers, rows) = (&self.registers, &rows.0);
         Fragment::from_registers(warp.each(|lane| {
@@ -80,11 +115,9 @@ impl<S: FragmentShape<RoleC, T::Width>, T: Element> Accumulator<S, T> {
             let mut new: <S as FragmentShape<RoleC, U::Width>>::Registers =
                 bytemuck::Zeroable::zeroed();
             for index in 0..Self::LAYOUT.elements() {
-                put::<U>(
-                    new.as_mut(),
-                    index,
-                    value(take::<T>(old.as_ref(), index), rows[row_of(index)]),
-                );
+                let (_, col) = Self::LAYOUT.position(lane.id(), index);
+                let value = value(col, take::<T>(old.as_ref(), index), rows[row_of(index)]);
+                put::<U>(new.as_mut(), index, value);
             }
             new
         }))

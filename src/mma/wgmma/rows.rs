@@ -106,13 +106,50 @@ where
     where
         M64<N>: WgmmaColumns<U::Width>,
     {
+        self.map_rows_with_col(group, rows, |_, element, of_row| value(element, of_row))
+    }
+
+    /// The same by `value(col, element, of_row)`, which gets the element's column, too.
+    ///
+    /// ```
+    /// use ptx_matrix::{mma::{GroupAccumulator, RowValues}, prelude::*};
+    ///
+    /// /// 64 x 24 elements, times a scale for each row and one for each column.
+    /// #[kernel(threads = 128, target = "sm_80")]
+    /// fn scale(block: &Block, rows: Global<f32>, cols: Global<f32>, d: GlobalMut<f32>) {
+    ///     let group = block.warp_group();
+    ///     let numbers = GroupAccumulator::<24, f32>::from_fn(group, |row, _| row as f32);
+    ///     let of_rows = RowValues::from_fn(group, |row| rows.get(row));
+    ///     let scaled = numbers.map_rows_with_col(group, &of_rows, |col, number, of_row| {
+    ///         number * of_row * cols.get(col)
+    ///     });
+    ///     scaled.for_each(group, |row, col, number| d.set(row * 24 + col, number));
+    /// }
+    ///
+    /// let mut d = [0.0; 64 * 24];
+    /// let cols: Vec<f32> = (0..24).map(|col| col as f32).collect();
+    /// scale::simulate(1, &[0.5; 64], &cols, &mut d).check();
+    /// assert_eq!(d[40 * 24 + 3], 40.0 * 0.5 * 3.0);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn map_rows_with_col<V: Copy + LaneCapture, U: Element>(
+        &self,
+        group: WarpGroup<'_>,
+        rows: &RowValues<V>,
+        value: impl Fn(usize, T, V) -> U + LaneCapture,
+    ) -> GroupAccumulator<N, U>
+    where
+        M64<N>: WgmmaColumns<U::Width>,
+    {
         let (old, rows) = (&self.registers, &rows.0);
         let registers = group.warp().each(|lane| {
             let (old, rows) = (lane.get(old), lane.get(rows));
             let mut new: RegistersOf<N, U> = bytemuck::Zeroable::zeroed();
             for index in 0..Self::ELEMENTS {
                 let element = take::<T>(cast::<T>(old.as_ref()), index);
-                let value = value(element, rows[row_of(index)]);
+                let (_, col) = Self::position(lane.id(), index);
+                let value = value(col, element, rows[row_of(index)]);
                 put::<U>(cast_mut::<U>(new.as_mut()), index, value);
             }
             new
