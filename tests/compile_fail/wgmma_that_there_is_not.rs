@@ -11,6 +11,7 @@ fn multiply(block: &Block, #[shared] a: TileA, #[shared] b: TileB) {
     Wgmma::<32, bf16, bf16, f16>::issue(group, &mut acc, |issue| {
         //~^ ERROR there is no form `
         //~| exists for f16 into f32 or f16, bf16 and tf32 into f32
+        //~| only those for sm_90a have it
         issue.accumulate(a.matrix_a((0, 0)), b.matrix_b((0, 0)));
     });
     acc.finish(group);

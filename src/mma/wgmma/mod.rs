@@ -109,7 +109,9 @@ impl<const N: usize, A, B, D, O, Target> Sealed for Wgmma<N, A, B, D, O, Target>
     message = "there is no form `{Self}`",
     note = "`Wgmma<N, A, B, D>` exists for f16 into f32 or f16, bf16 and tf32 into f32, F8E4M3 and \
             F8E5M2 into f32 or f16, for N of each multiple of 8 up to 256, and for i8 and u8 into \
-            i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256"
+            i32, and, with `AndPopc`, b1, for N of 8, 16, 24, 32 and each multiple of 16 up to 256",
+    note = "among builds for GPUs, only those for sm_90a have it: give the kernel \
+            `target = \"sm_90a\"`"
 )]
 pub trait WgmmaForm: Sealed {
     /// The registers of D in one lane.
