@@ -192,7 +192,8 @@ impl<T: Element> RawSlice<T> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let start = self.start.addr() + index * size_of::<T>();
-            engine::read_constant(site, start..start + count * size_of::<T>(), self.of(index));
+            let size = size_of::<T>();
+            engine::read_constant(site, start..start + count * size, self.of(index), size);
         }
     }
 
@@ -215,7 +216,8 @@ impl<T: Element> RawSlice<T> {
                 return self.read_written(element, index, site);
             }
             let start = element.addr();
-            engine::load_constant(site, start..start + size_of::<T>(), self.of(index));
+            let size = size_of::<T>();
+            engine::load_constant(site, start..start + size, self.of(index), size);
         }
         // SAFETY: an element of the slice, which no thread writes.
         unsafe { element.read() }
@@ -353,7 +355,8 @@ impl<T: Element> RawSlice<T> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let (start, first) = (from.addr(), self.of(self.index_of(from)));
-            engine::load_constant(site, start..start + count * size_of::<T>(), first);
+            let size = size_of::<T>();
+            engine::load_constant(site, start..start + count * size, first, size);
             // SAFETY: guaranteed by the caller.
             unsafe { from.cast::<V>().read_unaligned() }
         }

@@ -107,3 +107,11 @@ fn copy_with_an_unwritten_first_part_is_an_error() {
     let error = constants::simulate(1, &a, 2, 12).unwrap_err();
     assert_eq!(error.misuse, Misuse::GlobalUnwritten { name: "a", index: 12 });
 }
+
+#[test]
+fn copy_of_a_later_unwritten_element_names_it() {
+    let mut a = [0; 16];
+    mark_unwritten(&mut a[14..16]);
+    let error = constants::simulate(1, &a, 2, 12).unwrap_err();
+    assert_eq!(error.misuse, Misuse::GlobalUnwritten { name: "a", index: 14 });
+}

@@ -481,19 +481,28 @@ pub(crate) fn read_in_flight(block: &BlockState, by: Access, elements: Vec<(usiz
     }
 }
 
-/// Records that the running lane or warp loads a value of a slice that no thread writes.
-pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
+/// Records that the running lane or warp loads a value of a slice that no thread writes: the
+/// elements from `first` on, of `size` bytes each.
+pub(crate) fn load_constant(site: Site, addresses: Range<usize>, first: ElementOf, size: usize) {
     note_access(site);
     note_element(site, Traffic::GlobalRead, addresses.start, addresses.len());
     note_in_launch(addresses.start, &[]);
-    read_constant(site, addresses, first);
+    read_constant(site, addresses, first, size);
 }
 
-/// The same for a copy, of the elements from `first` on.
-pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf) {
-    if unwritten::is_known() && !std::thread::panicking() {
-        with_block(|block| check_written(block, block.access(site), addresses, first));
+/// Records that a load or a copy reads these bytes of a slice that no thread writes: of the
+/// elements from `first` on, of `size` bytes each.
+pub(crate) fn read_constant(site: Site, addresses: Range<usize>, first: ElementOf, size: usize) {
+    if !unwritten::is_known() || std::thread::panicking() {
+        return;
     }
+    with_block(|block| {
+        let by = block.access(site);
+        for (further, start) in addresses.clone().step_by(size).enumerate() {
+            let bytes = start..addresses.end.min(start + size);
+            check_written(block, by, bytes, ElementOf { index: first.index + further, ..first });
+        }
+    });
 }
 
 /// Reports a read of an element that nobody has written.

@@ -107,7 +107,7 @@ pub(crate) unsafe fn read_for_copy(
         if is_mut {
             read_by_copy(site, address, of, bytes, is_bulk);
         } else {
-            read_constant(site, start + part.start..start + part.end, of);
+            read_constant(site, start + part.start..start + part.end, of, element);
         }
         into[part.start - offset..part.end - offset]
             .copy_from_slice(&bytes[part.start - first..part.end - first]);
