@@ -1,9 +1,10 @@
 //! `cp.async` with completion on an mbarrier.
 
+use crate::line_of;
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim;
-use ptx_matrix::sim::{AccessKind, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, BarrierState, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 128>;
 
@@ -50,7 +51,7 @@ fn copy(
             }
             // Nobody arrives.
             6 => {
-                warp.each(|lane| full.hold_until_copied(lane));
+                warp.each(|lane| full.hold_until_copied(lane)); // <- hold
             }
             _ => {
                 warp.each(|lane| full.arrive_when_copied(lane));
@@ -109,7 +110,11 @@ fn each_mistake_is_found() {
             Misuse::CopyInFlight { access: AccessKind::Read, .. } | Misuse::Race { .. }
         )
     });
-    find(6, |misuse| matches!(misuse, Misuse::Deadlock { .. }));
+    find(6, |misuse| {
+        let Misuse::Deadlock { barriers, .. } = misuse else { return false };
+        let [BarrierState { arrivals, held: Some(held), .. }] = &barriers[..] else { return false };
+        arrivals.is_empty() && held.place.line == line_of("hold").1
+    });
     find(7, |misuse| {
         matches!(
             misuse,

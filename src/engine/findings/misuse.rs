@@ -151,6 +151,8 @@ pub struct BarrierState {
     pub made: Option<Actor>,
     /// The last arrival of each warp.
     pub arrivals: Vec<PhaseUse>,
+    /// The last `hold_until_copied`. It counts as no arrival: its phase needs one more.
+    pub held: Option<Actor>,
     /// Whether a wait for it has ended.
     pub had_wait: bool,
 }

@@ -250,6 +250,16 @@ fn arrivals(
     if let Some(made) = &barrier.made {
         write!(f, "\n   = {name} is initialised at {}", made.place)?;
     }
+    if let Some(held) = &barrier.held {
+        write!(
+            f,
+            "\n   = `hold_until_copied` of warp {}{} at {} adds an arrival to those that the phase \
+             needs",
+            held.warp,
+            of(held.block),
+            held.place
+        )?;
+    }
     let Some(last) = barrier.arrivals.iter().map(|of| of.phase.wrapping_add(1)).max() else {
         return write!(f, "\n   = nobody has ever arrived at {name}");
     };

@@ -44,6 +44,8 @@ pub(super) struct BarrierHistory {
     /// The most lanes of a warp that have arrived by one line in one section, and the last of
     /// them.
     pub(super) most_lanes: Option<(u32, Access)>,
+    /// The last `cp.async.mbarrier.arrive`: its arrival adds to those that the phase needs.
+    pub(super) held: Option<Access>,
     /// Whether an arrival has lowered the count of later phases (`arrive_drop`).
     pub(super) is_lowered: bool,
     /// Each warp's last wait.

@@ -350,7 +350,8 @@ pub(crate) fn barrier_state(block: &BlockState, address: u32, barrier: &Barrier)
         .map(|Arrived { by, phase, .. }| PhaseUse { phase, by: block.findings.actor(by) })
         .collect();
     let made = barrier.history.made().map(|by| block.findings.actor(by));
-    BarrierState { address, made, arrivals, had_wait: barrier.history.had_wait() }
+    let held = barrier.history.held.map(|by| block.findings.actor(by));
+    BarrierState { address, made, arrivals, held, had_wait: barrier.history.had_wait() }
 }
 
 impl Barriers {
@@ -798,11 +799,12 @@ pub(crate) fn arrive_later(
     is_counted: bool,
 ) -> Result<(), Misuse> {
     use_barrier(block, by, address, |barrier| {
-        barrier.history.note_arrival(by, barrier.phase);
         barrier.need(by, Needed::LaterArrival, &block.order);
         if is_counted {
+            barrier.history.note_arrival(by, barrier.phase);
             return Ok(());
         }
+        barrier.history.held = Some(by);
         barrier.pending += 1;
         if barrier.pending > MOST {
             Err(BarrierMisuse::Count { count: barrier.pending })
