@@ -322,6 +322,36 @@ impl<T: Element> RawSlice<T> {
         element
     }
 
+    /// The address of `count` elements from `index` on, which have `bytes` bytes and must start at
+    /// a multiple of that.
+    #[inline]
+    pub(crate) fn vector(
+        self,
+        index: usize,
+        (count, bytes): (usize, usize),
+        access: AccessKind,
+        site: Site,
+    ) -> *const T {
+        check!(
+            count <= self.len && index <= self.len - count,
+            site,
+            GlobalOutOfBounds {
+                access,
+                name: self.name,
+                index: index.saturating_add(count).saturating_sub(1),
+                len: self.len
+            }
+        );
+        let address = self.alignment() + index * size_of::<T>();
+        check!(
+            address.is_multiple_of(bytes),
+            site,
+            GlobalMisaligned { access, name: self.name, index, bytes }
+        );
+        // SAFETY: within the slice.
+        unsafe { self.start.add(index) }
+    }
+
     /// Writes the bytes of `piece` to consecutive elements from `first` on.
     ///
     /// # Safety
@@ -355,6 +385,14 @@ impl<T: Element> RawSlice<T> {
         #[cfg(not(target_arch = "nvptx64"))]
         {
             let (start, first) = (from.addr(), self.of(self.index_of(from)));
+            if self.in_place {
+                let mut value = V::zeroed();
+                let elements = bytemuck::cast_slice_mut::<V, T>(core::slice::from_mut(&mut value));
+                for (further, element) in elements.iter_mut().enumerate() {
+                    *element = self.get(first.index + further, site);
+                }
+                return value;
+            }
             let size = size_of::<T>();
             engine::load_constant(site, start..start + count * size, first, size);
             // SAFETY: guaranteed by the caller.

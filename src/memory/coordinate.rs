@@ -104,11 +104,11 @@ pub(crate) const fn check_known<C: Coordinate, W: Window>() {
     assert!(
         row.is_multiple_of(W::ROW_STEP),
         "misaligned: in a column-major tile, a matrix starts at a multiple of 16 bytes of a \
-         column: of 8 rows for elements of 16 bits"
+         column: of 8 rows for elements of 16 bits; a vector starts at a multiple of its size"
     );
     assert!(
         col.is_multiple_of(W::COL_STEP),
         "misaligned: in a row-major tile, a matrix starts at a multiple of 16 bytes of a row: of 8 \
-         columns for elements of 16 bits"
+         columns for elements of 16 bits; a vector starts at a multiple of its size"
     );
 }

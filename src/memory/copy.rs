@@ -1,16 +1,11 @@
 //! Copies of a tile to a matrix in global memory, by threads.
 
+use super::vector::Chunk;
 use super::{Order, RowAddr, SharedTile, Swizzle, TileSize};
 use crate::element::{Element, Moved, Width};
 use crate::lane::{Site, mapped};
 use crate::memory::GlobalMatrixMut;
 use crate::scope::Threads;
-use bytemuck::{Pod, Zeroable};
-
-/// 16 bytes, the unit of a lane's loads and stores.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(16))]
-struct Chunk([u32; 4]);
 
 /// The loads that a thread has in flight at once, if its stores have less than 16 bytes.
 const TOGETHER: usize = 4;

@@ -50,6 +50,7 @@ mod peer_memory;
 mod ring;
 mod swizzle;
 mod tile;
+mod vector;
 
 pub use crate::fragment::{ColMajor, Order, RowAddr, RowMajor, SwizzleBits, TileSize};
 pub use crate::target::{MAX_SHARED_BYTES, MAX_STATIC_BYTES};

@@ -224,14 +224,28 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         unsafe { self.load(lane, row, col, site) }
     }
 
+    /// The address of element (row, col), which a lane is about to write.
+    #[inline]
+    pub(super) fn to_write(self, row: usize, col: usize, site: Site) -> u32 {
+        let address = self.element(row, col);
+        note_written(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
+        address
+    }
+
+    /// The address of element (row, col), which a lane is about to read.
+    #[inline]
+    pub(super) fn to_read(self, row: usize, col: usize, site: Site) -> u32 {
+        let address = self.element(row, col);
+        check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
+        address
+    }
+
     /// # Safety
     /// (row, col) is an element of the tile.
     #[inline]
     pub(crate) unsafe fn store(self, row: usize, col: usize, value: T, site: Site) {
-        let address = self.element(row, col);
-        note_written(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
-        unsafe { value.to_bits().store_shared(site, address) }
+        unsafe { value.to_bits().store_shared(site, self.to_write(row, col, site)) }
     }
 
     /// Writes a fragment's register to the elements from (row, col) on, along the contiguous
@@ -248,10 +262,8 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         register: <T::Width as Width>::Register,
         site: Site,
     ) {
-        let address = self.element(row, col);
-        note_written(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds and aligned, as the caller guarantees.
-        unsafe { register.store_shared(site, address) }
+        unsafe { register.store_shared(site, self.to_write(row, col, site)) }
     }
 
     /// Reads a fragment's register from the elements from (row, col) on, along the contiguous
@@ -267,20 +279,16 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         col: usize,
         site: Site,
     ) -> <T::Width as Width>::Register {
-        let address = self.element(row, col);
-        check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds and aligned, as the caller guarantees.
-        unsafe { Moved::load_shared(site, address) }
+        unsafe { Moved::load_shared(site, self.to_read(row, col, site)) }
     }
 
     /// # Safety
     /// (row, col) is an element of the tile.
     #[inline]
     pub(crate) unsafe fn load(self, _: Lane<'_>, row: usize, col: usize, site: Site) -> T {
-        let address = self.element(row, col);
-        check_swizzle(site, address, self.plain(row, col), Self::SWIZZLE_BITS);
         // SAFETY: in bounds, as the caller guarantees; aligned, as the tile is.
-        T::from_bits(unsafe { Moved::load_shared(site, address) })
+        T::from_bits(unsafe { Moved::load_shared(site, self.to_read(row, col, site)) })
     }
 
     /// Reads two adjacent elements of 8 bytes.

@@ -437,3 +437,17 @@ fn cache_policy_is_created_once_and_passed_to_its_copies() {
         }
     }
 }
+
+#[test]
+fn each_vector_is_one_load_and_one_store() {
+    let (_, ptx) = built(Arch::SM_75);
+    let all = instructions(ptx, "mirror_vectors");
+    // A lane moves 8 vectors of one number, 4 of two, 2 of four, and 1 of eight.
+    for (bits, count) in [("b16", 8), ("b32", 4), ("b64", 2), ("v4.b32", 1)] {
+        for name in ["ld.shared", "st.shared", "ld.global", "st.global"] {
+            let start = format!("{name}.{bits} ");
+            let found = all.iter().filter(|line| line.starts_with(&start)).count();
+            assert_eq!(found, count, "{start}{all:#?}");
+        }
+    }
+}

@@ -56,6 +56,7 @@ mod tensor;
 mod tile;
 mod trace;
 mod unwritten;
+mod vector;
 mod wgmma;
 mod wgmma_sparse;
 

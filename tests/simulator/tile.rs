@@ -179,7 +179,7 @@ fn report_names_the_tile_the_ring_and_the_matrix() {
     let expected = [
         "out of bounds: element (20, 3) of `stages[1].1`, a tile of 20 x 24",
         "out of bounds: 16 x 16 elements at (8, 0) of `stages[0].0`, a tile of 20 x 24",
-        "misaligned: no matrix row starts at (0, 4) of `stages[0].1`",
+        "misaligned: no matrix row or vector starts at (0, 4) of `stages[0].1`",
         "out of bounds: part 2 of `stages`, a ring of 2",
         "out of bounds: element (3, 5) of `a`, a matrix of 4 x 5",
     ];

@@ -1,4 +1,4 @@
-//! Shared memory by element, and more of it than the static limit.
+//! Shared memory by element and by vector, and more of it than the static limit.
 
 use ptx_matrix::prelude::*;
 
@@ -19,4 +19,45 @@ pub fn transpose(
     first.for_each(block, |row, col, value| second.set((col, row), value));
     block.sync();
     second.for_each(block, |row, col, value| out.set(row * SIDE + col, value));
+}
+
+/// The numbers that `mirror_vectors` mirrors, and the sizes of the vectors.
+pub const NUMBERS: usize = 256;
+pub const SIZES: [usize; 4] = [1, 2, 4, 8];
+
+/// Mirrors the order of the vectors of each size, through a swizzled tile.
+#[kernel(threads = 32)]
+pub fn mirror_vectors(
+    block: &Block,
+    #[shared] tile: SharedTile<u16, 4, 64, Swizzle128>,
+    source: Global<u16>,
+    out: GlobalMut<u16>,
+) {
+    mirror::<1>(block, tile, source, out);
+    mirror::<2>(block, tile, source, out.skip(NUMBERS));
+    mirror::<4>(block, tile, source, out.skip(2 * NUMBERS));
+    mirror::<8>(block, tile, source, out.skip(3 * NUMBERS));
+}
+
+fn mirror<const N: usize>(
+    block: &Block,
+    tile: SharedTile<u16, 4, 64, Swizzle128>,
+    source: Global<u16>,
+    out: GlobalMut<u16>,
+) {
+    let warp = block.warp();
+    let starts = |lane: Lane| (lane.id() * 8..lane.id() * 8 + 8).step_by(N);
+    block.sync();
+    warp.each(|lane| {
+        for at in starts(lane) {
+            tile.set_vector((at / 64, at % 64), source.get_vector::<N>(at));
+        }
+    });
+    block.sync();
+    warp.each(|lane| {
+        for at in starts(lane) {
+            let from = NUMBERS - N - at;
+            out.set_vector::<N>(at, tile.get_vector(lane, (from / 64, from % 64)));
+        }
+    });
 }

@@ -54,7 +54,8 @@ impl Misuse {
             ),
             Misuse::TileMisaligned { step: TileSize { rows, cols }, .. } => format!(
                 "the coordinate must be a multiple of ({rows}, {cols}): a matrix row has 16 bytes \
-                 (an operand of `wgmma`: 32 bytes along K)"
+                 (an operand of `wgmma`: 32 bytes along K), and a vector starts at a multiple of \
+                 its size"
             ),
             Misuse::RowMisaligned { .. } => {
                 "`ldmatrix` and `stmatrix` take addresses that are multiples of 16".into()
@@ -239,7 +240,11 @@ impl Misuse {
             }
             Misuse::CopyInFlight { .. } => "wait for the barrier that the copy signals".into(),
             Misuse::SharedMisaligned { bytes, .. }
-            | Misuse::GlobalMisaligned { access: AccessKind::Reduction, bytes, .. } => {
+            | Misuse::GlobalMisaligned {
+                access: AccessKind::Reduction | AccessKind::Read | AccessKind::Write,
+                bytes,
+                ..
+            } => {
                 format!("the address must be a multiple of {bytes}")
             }
             Misuse::GlobalMisaligned { bytes, .. } => {

@@ -60,7 +60,11 @@ impl Misuse {
                 )
             }
             Misuse::TileMisaligned { address, at, .. } => {
-                write!(f, "misaligned: no matrix row starts at {at:?} of {}", names.tile(*address))
+                write!(
+                    f,
+                    "misaligned: no matrix row or vector starts at {at:?} of {}",
+                    names.tile(*address)
+                )
             }
             Misuse::RowMisaligned { address } => {
                 write!(f, "misaligned: the matrix row at {}", names.at(*address))

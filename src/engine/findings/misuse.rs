@@ -427,7 +427,7 @@ pub enum Misuse {
     },
     /// An access to global memory at an address that is not a multiple of its size.
     GlobalMisaligned {
-        /// `Copy` or `Reduction`.
+        /// `Copy`, `Reduction`, or `Read` or `Write` of a vector.
         access: AccessKind,
         /// The kernel's parameter.
         name: &'static str,

@@ -11,7 +11,9 @@ use ptx_matrix::mma::Plain;
 use ptx_matrix::sim::Arch;
 use ptx_matrix::target::Requirement;
 use ptx_matrix_conformance_kernels::products as kernels;
-use ptx_matrix_conformance_kernels::shared_memory::{SIDE, transpose};
+use ptx_matrix_conformance_kernels::shared_memory::{
+    NUMBERS, SIDE, SIZES, mirror_vectors, transpose,
+};
 use std::borrow::Borrow;
 
 type Launch<D> = fn(
@@ -71,7 +73,7 @@ pub fn checks<D: Device + 'static>(gpu: Arch) -> Vec<Check<D>> {
             ),
         ]
     });
-    gemms.chain([transposition()]).collect()
+    gemms.chain([transposition(), vectors()]).collect()
 }
 
 /// Input: A and B, row by row. The kernels sum 16 products at a time.
@@ -154,6 +156,30 @@ fn transposition<D: Device + 'static>() -> Check<D> {
             let source = elements::<u16>(&inputs[0]);
             let index = |index: usize| index % SIDE * SIDE + index / SIDE;
             bytes(&(0..SIDE * SIDE).map(|i| source[index(i)]).collect::<Vec<u16>>())
+        }),
+    }
+}
+
+/// Vectors of 2 to 16 bytes, through global and shared memory.
+fn vectors<D: Device + 'static>() -> Check<D> {
+    Check {
+        name: "vectors of each size in the reverse order".into(),
+        needs: Needs::at_least(75),
+        rounds: 4,
+        element: 2,
+        inputs: Box::new(|rng| vec![bytes(&data::distinct(rng, NUMBERS))]),
+        run: Box::new(|device, inputs| {
+            let source = upload::<D, u16>(device, &inputs[0])?;
+            with_output::<D, u16>(device, SIZES.len() * NUMBERS, |out| {
+                mirror_vectors::launch(device, 1, source.borrow(), out)
+            })
+        }),
+        arithmetic: None,
+        labels: None,
+        reference: Box::new(|inputs| {
+            let source = elements::<u16>(&inputs[0]);
+            let mirrored = |size| source.chunks(size).rev().flatten().copied();
+            bytes(&SIZES.into_iter().flat_map(mirrored).collect::<Vec<u16>>())
         }),
     }
 }
