@@ -332,6 +332,8 @@ impl<T: Element> RawSlice<T> {
         access: AccessKind,
         site: Site,
     ) -> *const T {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = access;
         check!(
             count <= self.len && index <= self.len - count,
             site,
