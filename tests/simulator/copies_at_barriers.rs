@@ -4,7 +4,7 @@ use crate::line_of;
 use ptx_matrix::copy::CpAsync;
 use ptx_matrix::prelude::*;
 use ptx_matrix::sim;
-use ptx_matrix::sim::{AccessKind, BarrierState, Misuse, SimError, Simulator};
+use ptx_matrix::sim::{AccessKind, BarrierMisuse, BarrierState, Misuse, SimError, Simulator};
 
 type Row = SharedTile<u32, 1, 128>;
 
@@ -188,4 +188,64 @@ fn arrival_behind_copies_that_are_over_does_not_outlive_its_barrier() {
     for copies in [true, false] {
         invalidate_behind_copies::simulate(1, &[1; 128], copies).check();
     }
+}
+
+/// The phase may end before `hold_until_copied` if a lane arrives first.
+#[kernel(threads = 64, target = "sm_90")]
+fn hold_late(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
+    let (warp, full) = (block.warp(), full.init(block, 32));
+    if warp.index() == 0 {
+        row.copy_async(warp, a, |_, col| col);
+        warp.each(|lane| {
+            full.arrive(lane);
+            full.hold_until_copied(lane);
+        });
+        return;
+    }
+    full.wait(warp, Phase::FIRST);
+    row.for_each(warp, |_, col, value| d.set(col, value));
+}
+
+#[test]
+fn hold_after_the_arrival_is_late() {
+    let error = hold_late::simulate(1, &[1; 128], &mut [0; 128]).unwrap_err();
+    let late =
+        |misuse: &Misuse| matches!(misuse, Misuse::Barrier { misuse: BarrierMisuse::HeldLate, .. });
+    assert!(late(&error.misuse), "{error}");
+}
+
+/// Warp 0 copies and waits for its own copies; nothing lets it wait for warp 1.
+#[kernel(threads = 64, target = "sm_90")]
+fn runs_ahead(
+    block: &Block,
+    #[shared] rows: [Row; 4],
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    d: GlobalMut<u32>,
+) {
+    let (warp, full) = (block.warp(), full.init(block, 32));
+    let mut phase = Phase::FIRST;
+    for (i, row) in rows.into_iter().enumerate() {
+        if warp.index() == 0 {
+            row.copy_async(warp, a, |_, col| i * 128 + col);
+            warp.each(|lane| full.arrive_when_copied(lane));
+        }
+        phase = full.wait(warp, phase);
+        if warp.index() == 1 {
+            warp.each(|lane| d.set(i * 32 + lane.id(), row.get(lane, (0, lane.id()))));
+        }
+    }
+}
+
+#[test]
+fn phase_of_copies_that_may_end_before_a_wait_is_an_error() {
+    let simulator = Simulator::new(0).schedules(16);
+    let error = runs_ahead::launch(&simulator, 1, &[1; 512], &mut [0; 128]).unwrap_err();
+    assert!(matches!(error.misuse, Misuse::PhaseMayEnd { .. } | Misuse::Barrier { .. }), "{error}");
 }

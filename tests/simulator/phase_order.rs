@@ -318,3 +318,41 @@ fn each_warp_of_a_warpgroup_waits_before_the_phase_ends() {
         assert!((5..8).contains(&waiting), "warp 4 arrives after its wait: {error}");
     }
 }
+
+/// Each of two warps starts its copy, arrives, and only then expects the bytes; with `in_time` one
+/// of them expects first.
+#[kernel(threads = 96, target = "sm_90")]
+fn expect_late(
+    block: &Block,
+    #[shared] rows: [Row; 2],
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    in_time: usize,
+) {
+    let (warp, full) = (block.warp(), full.init(block, 2));
+    let index = warp.index();
+    if index == 2 {
+        full.wait(warp, Phase::FIRST);
+        return;
+    }
+    warp.elect(|lane| {
+        rows[index].load_tma(lane, a.bulk(0), full);
+        if index < in_time {
+            full.expect(lane, BYTES);
+            full.arrive(lane);
+        } else {
+            full.arrive(lane);
+            full.expect(lane, BYTES);
+        }
+    });
+}
+
+#[test]
+fn bytes_expected_after_the_arrival_and_the_copy_are_late() {
+    let run =
+        |in_time| expect_late::launch(&Simulator::new(0).schedules(16), 1, &[0; 128], in_time);
+    for in_time in [0, 1] {
+        is_barrier_misuse(&run(in_time).unwrap_err(), BarrierMisuse::ExpectedLate { bytes: BYTES });
+    }
+    run(2).check();
+}

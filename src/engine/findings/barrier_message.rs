@@ -60,6 +60,9 @@ pub(super) fn barrier(misuse: BarrierMisuse, names: Namer) -> String {
         BarrierMisuse::ExpectedLate { bytes } => {
             format!("may be in the next phase when it is to expect {bytes} bytes more")
         }
+        BarrierMisuse::HeldLate => {
+            "may be in the next phase when `hold_until_copied` adds an arrival".into()
+        }
         BarrierMisuse::PhaseMissed { behind } => {
             format!("is waited for too late: it is {behind} {} further", phases(behind))
         }
@@ -105,6 +108,9 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
         BarrierMisuse::ExpectedLate { .. } => {
             "expect the bytes before the last arrival of the phase: `arrive_expecting` those of \
              all copies; or initialise the barrier for an arrival of each thread that expects bytes"
+        }
+        BarrierMisuse::HeldLate => {
+            "arrive after it, by the same lane, and count this arrival: the phase cannot end before"
         }
         BarrierMisuse::PhaseMissed { .. } => {
             "a phase must not end before all have waited for the one before: let them arrive at \

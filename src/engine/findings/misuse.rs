@@ -251,6 +251,9 @@ pub enum BarrierMisuse {
     /// Nothing orders a wait, expected bytes or a copy after the end of the phase before its own.
     /// In another schedule it belongs to that phase.
     MayBeEarly,
+    /// No arrival of the phase is ordered after a `hold_until_copied`. So the phase may be over
+    /// before.
+    HeldLate,
     /// Bytes are expected, and no operation that the phase needs is ordered after that. So the
     /// phase may be over before.
     ExpectedLate {

@@ -805,6 +805,7 @@ pub(crate) fn arrive_later(
             return Ok(());
         }
         barrier.history.held = Some(by);
+        barrier.order.hold(by);
         barrier.pending += 1;
         if barrier.pending > MOST {
             Err(BarrierMisuse::Count { count: barrier.pending })

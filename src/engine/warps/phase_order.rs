@@ -6,8 +6,8 @@
 //!   arrivals of two warps may swap phases, as when a reader releases its stage to several blocks.)
 //! - A wait for a phase must be ordered before the end of the next one, which a GPU takes for the
 //!   phase before. So an operation that the next phase needs must be ordered after the wait.
-//! - Bytes must be expected before their phase ends. So an operation that the phase needs must be
-//!   ordered after `expect_tx`.
+//! - Bytes must be expected before their phase ends, and `hold_until_copied` must come before that.
+//!   So an operation that the phase needs must be ordered after them.
 //!
 //! Here "ordered" means progress in every schedule, not visible writes: see
 //! [`Order::has_come`].
@@ -16,6 +16,7 @@ use crate::engine::findings::{BarrierMisuse, Misuse};
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::Access;
 use crate::engine::warps::block::BlockState;
+use std::collections::HashSet;
 use std::vec::Vec;
 
 /// The operations on an mbarrier in its current phase and in the two before.
@@ -25,6 +26,10 @@ pub(super) struct PhaseOrder {
     current: PhaseRecord,
     /// Operations that expected bytes of the current phase.
     expected: Vec<Expected>,
+    /// The bytes of each copy of the current phase.
+    copies: Vec<i64>,
+    /// Each warp's last `hold_until_copied` in the current phase.
+    held: Vec<Ordered>,
     /// The phase before the current one.
     last: PhaseRecord,
     /// The phase before that.
@@ -54,10 +59,34 @@ struct Ordered {
 struct Expected {
     operation: Ordered,
     bytes: u32,
-    /// The bytes that the phase would still lack without this operation and without all those that
-    /// are ordered after it.
-    lacking: i64,
+    /// The bytes that other operations expect and that are not ordered after this one.
+    expected_before: i64,
+    /// The bytes of each copy that is not ordered after this operation.
+    copies_before: Vec<i64>,
 }
+
+impl Expected {
+    /// Whether the phase may end without this operation: there is an arrival for each that it
+    /// counts, and some of the copies complete all bytes expected so far, before the others land.
+    fn is_late(&self) -> bool {
+        if self.operation.is_before_end {
+            return false;
+        }
+        let mut sums = HashSet::from([0]);
+        for bytes in &self.copies_before {
+            let with: Vec<i64> = sums.iter().map(|sum| sum + bytes).collect();
+            sums.extend(with);
+            if sums.len() > MOST_SUMS {
+                return self.copies_before.iter().sum::<i64>() == self.expected_before;
+            }
+        }
+        sums.contains(&self.expected_before)
+    }
+}
+
+/// The sums of some copies' bytes that are compared. With more different sums, only that of all
+/// copies counts.
+const MOST_SUMS: usize = 1 << 12;
 
 /// An operation that is not ordered relative to the end of a phase.
 enum Unordered {
@@ -67,6 +96,8 @@ enum Unordered {
     Wait { by: Access, arrival: Access },
     /// An operation that expected bytes, and the end of their phase.
     Expected { by: Access, bytes: u32 },
+    /// A `hold_until_copied`, and the end of its phase.
+    Held { by: Access },
 }
 
 /// An operation that the current phase needs.
@@ -109,11 +140,21 @@ impl PhaseOrder {
             return;
         }
         self.begin(by, order);
-        for of in self.expected_before(by, order) {
-            of.lacking -= i64::from(bytes);
+        let expected_before = self.expected.iter().map(|of| i64::from(of.bytes)).sum();
+        for of in &mut self.expected {
+            if !order.has_come(&by, &of.operation.by) {
+                of.expected_before += i64::from(bytes);
+            }
         }
         let operation = Ordered { by, is_before_end: false };
-        self.expected.push(Expected { operation, bytes, lacking: -i64::from(bytes) });
+        let copies_before = self.copies.clone();
+        self.expected.push(Expected { operation, bytes, expected_before, copies_before });
+    }
+
+    /// Records that an arrival waits for the copies of a warp, and that the current phase needs it
+    /// too.
+    pub(super) fn hold(&mut self, by: Access) {
+        replace(&mut self.held, Ordered { by, is_before_end: false }, |held| &held.by);
     }
 
     /// Records the arrival, or the start of the copy, of a warp.
@@ -124,15 +165,28 @@ impl PhaseOrder {
         for wait in &mut self.last.waits {
             wait.is_before_end = wait.is_before_end || order.has_come(&by, &wait.by);
         }
-        for of in self.expected_before(by, order) {
+        for of in &mut self.expected {
+            let is_after = order.has_come(&by, &of.operation.by);
             match needed {
-                Needed::Arrival | Needed::LaterArrival => of.operation.is_before_end = true,
-                Needed::Bytes(bytes) => of.lacking += bytes,
+                Needed::Arrival | Needed::LaterArrival => of.operation.is_before_end |= is_after,
+                Needed::Bytes(bytes) if !is_after => of.copies_before.push(bytes),
+                Needed::Bytes(_) => {}
             }
         }
         match needed {
-            Needed::Arrival => replace(&mut self.current.arrivals, by, |by| by),
-            Needed::LaterArrival | Needed::Bytes(_) => self.current.needs_copies = true,
+            Needed::Arrival => {
+                for held in &mut self.held {
+                    held.is_before_end |= order.has_come(&by, &held.by);
+                }
+            }
+            Needed::LaterArrival => self.current.needs_copies = true,
+            Needed::Bytes(bytes) => {
+                self.copies.push(bytes);
+                self.current.needs_copies = true;
+            }
+        }
+        if !matches!(needed, Needed::Bytes(_)) {
+            replace(&mut self.current.arrivals, by, |by| by);
         }
     }
 
@@ -143,20 +197,15 @@ impl PhaseOrder {
         }
     }
 
-    fn expected_before(
-        &mut self,
-        by: Access,
-        order: &Order,
-    ) -> impl Iterator<Item = &mut Expected> {
-        self.expected.iter_mut().filter(move |of| order.has_come(&by, &of.operation.by))
-    }
-
     /// Ends the current phase.
     pub(super) fn end_phase(&mut self) {
-        let (ended, expected) = (std::mem::take(&mut self.current), self.expected.drain(..));
-        let late = expected.filter(|of| !of.operation.is_before_end && of.lacking == 0);
+        let ended = std::mem::take(&mut self.current);
+        self.copies.clear();
+        let late = self.expected.drain(..).filter(Expected::is_late);
         self.unordered
             .extend(late.map(|of| Unordered::Expected { by: of.operation.by, bytes: of.bytes }));
+        let late = self.held.drain(..).filter(|held| !held.is_before_end);
+        self.unordered.extend(late.map(|held| Unordered::Held { by: held.by }));
         if let Some(&arrival) = ended.arrivals.last() {
             let waits = self.last.waits.iter().filter(|wait| !wait.is_before_end);
             self.unordered.extend(waits.map(|wait| Unordered::Wait { by: wait.by, arrival }));
@@ -175,6 +224,7 @@ impl PhaseOrder {
                 Unordered::Expected { by, bytes } => {
                     (by, misuse(BarrierMisuse::ExpectedLate { bytes }))
                 }
+                Unordered::Held { by } => (by, misuse(BarrierMisuse::HeldLate)),
                 Unordered::Wait { by, arrival } => {
                     (arrival, Misuse::PhaseMayEnd { address, wait: findings.actor(by) })
                 }
