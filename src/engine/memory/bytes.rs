@@ -148,8 +148,8 @@ impl ByteRecord {
             order.are_of_one_block(*starter, by.agent) && operation.is_before(by, order)
         };
         let reductions = self.reductions.as_ref()?;
-        let mut landed = reductions.landed.without(class).flat_map(History::reads);
-        let unseen = landed.find(|landed| !landed.is_seen_by(by, order));
+        let landed = reductions.landed.without(class).flat_map(History::reads);
+        let unseen = by.worst_race(landed.filter(|landed| !landed.is_seen_by(by, order)), order);
         unseen.filter(|_| !reductions.after.iter().any(is_after))
     }
 

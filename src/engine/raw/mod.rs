@@ -189,6 +189,17 @@ fn reduce_shared_from(
     }
     let bytes = value.len();
     check_aligned(AccessKind::Reduction, site, to, bytes);
+    let with_result = before.is_some();
+    if with_result {
+        let (turns, warps) = with_cluster(|cluster, _| {
+            (cluster.fetching_turns.get(), cluster.blocks.len() * cluster.blocks[0].warps())
+        });
+        turns.check(site, to, warps);
+        pause(site, form, Pause::SharedAtomic);
+        if std::thread::panicking() {
+            return;
+        }
+    }
     note_moved(site, form, Traffic::SharedWrite, to as usize, bytes);
     // In shared memory, an f64 is added like in registers, which makes a NaN quiet.
     let kind = if reduction.kind == Kind::f64 { Kind::f64_quiet } else { reduction.kind };
@@ -197,7 +208,12 @@ fn reduce_shared_from(
         wgmma::check_stored(block, site, value);
         block.shared.reduce(block.access(site), to, reduction, value, before)
     });
-    reduced.unwrap_or_else(|misuse| fail(site, misuse));
+    let changes = reduced.unwrap_or_else(|misuse| fail(site, misuse));
+    if with_result && changes {
+        with_cluster(|cluster, _| {
+            cluster.fetching_turns.set(cluster.fetching_turns.get().changed());
+        });
+    }
 }
 
 /// `ldmatrix`.

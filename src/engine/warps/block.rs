@@ -23,7 +23,7 @@ use crate::engine::{
         handover::CopyWaits,
         mbarrier::{Barriers, PhaseWait},
         named_barrier::{self, NamedBarriers},
-        polling::VainTurns,
+        polling::{FetchingTurns, VainTurns},
         registers::RegisterPool,
         stack,
     },
@@ -208,6 +208,8 @@ pub(crate) struct ClusterState {
     pub(crate) shape: Grid,
     /// The turns of warps that only test barriers.
     pub(crate) vain_turns: Cell<VainTurns>,
+    /// The turns of warps up to atomic operations in shared memory.
+    pub(crate) fetching_turns: Cell<FetchingTurns>,
 }
 
 impl ClusterState {
@@ -281,6 +283,7 @@ impl ClusterState {
             boxes: RefCell::default(),
             shape,
             vain_turns: Cell::default(),
+            fetching_turns: Cell::default(),
         }
     }
 
@@ -334,7 +337,8 @@ pub(crate) enum Waiting {
     WarpGroup { group: usize, groups: u32, location: &'static Location<'static> },
     /// This many registers are available for each lane of the warp.
     Registers { warp: usize, count: u32, location: &'static Location<'static> },
-    /// Its next turn. It has tested these mbarriers without success.
+    /// Its next turn. It has tested these mbarriers without success; without any, a lane is before
+    /// an atomic operation in shared memory.
     Scheduler(Vec<u32>),
     /// The next turn of its cluster: a lane is before an atomic operation.
     Launch,

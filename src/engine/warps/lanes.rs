@@ -53,9 +53,12 @@ pub(crate) enum Pause {
     Phase(PhaseWait),
     /// It has tested the mbarrier at this address, and yields.
     Test(u32),
-    /// It is before an atomic operation: other clusters of the launch may run. The warp's other
-    /// lanes wait.
+    /// It is before an atomic operation in global memory: other clusters of the launch may run. The
+    /// warp's other lanes wait.
     Atomic,
+    /// It is before an atomic operation in shared memory: other warps of the cluster may run. The
+    /// warp's other lanes wait.
+    SharedAtomic,
 }
 
 /// A lane that has reached a collective.
@@ -136,7 +139,7 @@ fn run_lanes(warp: WarpOfBlock<'_>, body: &dyn Fn(usize)) {
         }
         let collective = |(runner, pause)| match pause {
             Pause::Collective(arrival) => Some((runner, arrival)),
-            Pause::Phase(_) | Pause::Test(_) | Pause::Atomic => None,
+            Pause::Phase(_) | Pause::Test(_) | Pause::Atomic | Pause::SharedAtomic => None,
         };
         let (runners, arrivals): (Vec<_>, Vec<_>) =
             waiting.into_iter().filter_map(collective).unzip();
@@ -187,7 +190,7 @@ fn wait_in_lanes(
             Pause::Collective(_) => {}
             Pause::Phase(wait) => phases.push(*wait),
             Pause::Test(address) => tested.push(*address),
-            Pause::Atomic => unreachable!("`resume` waits for it"),
+            Pause::Atomic | Pause::SharedAtomic => unreachable!("`resume` waits for it"),
         }
     }
     warp.suspend(if tested.is_empty() {
@@ -204,7 +207,7 @@ fn wait_in_lanes(
         Pause::Collective(_) => false,
         Pause::Phase(wait) => give_up || is_settled(wait),
         Pause::Test(_) => true,
-        Pause::Atomic => unreachable!("`resume` waits for it"),
+        Pause::Atomic | Pause::SharedAtomic => unreachable!("`resume` waits for it"),
     };
     let step = |(runner, pause)| {
         if goes_on(&pause) {
@@ -239,11 +242,13 @@ fn resume(
         let resumed = runner.lanes.resume(results);
         stack::run_on(stack_outside);
         set_lane(outside);
-        if !matches!(resumed, CoroutineResult::Yield(Pause::Atomic)) {
-            break resumed;
-        }
+        let until = match resumed {
+            CoroutineResult::Yield(Pause::Atomic) => Waiting::Launch,
+            CoroutineResult::Yield(Pause::SharedAtomic) => Waiting::Scheduler(Vec::new()),
+            _ => break resumed,
+        };
         let closure = interrupt_closure();
-        warp.suspend(Waiting::Launch);
+        warp.suspend(until);
         resume_closure(closure);
         results = Box::new(());
     };

@@ -1,8 +1,9 @@
 //! Lanes that poll memory or mbarriers, and loops without end.
 //!
-//! A warp runs until it waits at a barrier or ends. No other warp of its block runs meanwhile. So a
-//! lane that only reads the same element again and again waits for a value that no warp will write.
-//! A lane that reads and writes without end waits for another event that does not happen.
+//! A warp runs until it waits at a barrier, comes to an atomic operation with a result, or ends. No
+//! other warp of its block runs meanwhile. So a lane that only reads the same element again and
+//! again waits for a value that no warp will write. A lane that reads and writes without end waits
+//! for another event that does not happen.
 
 use crate::engine::findings::{Memory, Misuse};
 use crate::engine::warps::context::fail;
@@ -52,6 +53,41 @@ impl VainTurns {
             _ if events != self.events => VainTurns { events, ..Self::default() },
             VainTurns { all, .. } if !polls => VainTurns { events, all, alone: 0 },
             VainTurns { all, alone, .. } => VainTurns { events, all: all + 1, alone: alone + 1 },
+        }
+    }
+}
+
+/// Turns of a cluster's warps up to atomic operations in shared memory, in a row.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FetchingTurns {
+    all: u64,
+    /// Those since such an operation last changed an element.
+    unchanged: u64,
+}
+
+impl FetchingTurns {
+    /// The count with one more turn, if it ended before such an operation.
+    pub(crate) fn and(self, fetches: bool) -> Self {
+        let FetchingTurns { all, unchanged } = self;
+        if fetches {
+            FetchingTurns { all: all + 1, unchanged: unchanged + 1 }
+        } else {
+            Self::default()
+        }
+    }
+
+    /// The count after an operation that changed an element.
+    pub(crate) fn changed(self) -> Self {
+        FetchingTurns { unchanged: 0, ..self }
+    }
+
+    /// Reports an operation on this address that goes on without end.
+    pub(crate) fn check(self, site: Site, address: u32, warps: usize) {
+        if self.unchanged > VAIN_TURNS_BESIDE_OTHERS * warps.max(FEW_WARPS) as u64 {
+            fail(site, Misuse::Polling { memory: Memory::Shared { address } });
+        }
+        if self.all > atomic_patience() {
+            fail(site, Misuse::Endless { accesses: self.all });
         }
     }
 }

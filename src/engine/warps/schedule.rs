@@ -97,6 +97,11 @@ impl Progress {
         }
     }
 
+    /// Whether the warp has run up to an atomic operation in shared memory.
+    fn is_before_fetch(&self) -> bool {
+        matches!(self, Progress::Waiting(Waiting::Scheduler(tested)) if tested.is_empty())
+    }
+
     /// Whether the warp can run because its wait may give up.
     fn may_give_up(&self, state: &BlockState) -> bool {
         let Progress::Waiting(Waiting::Phases(waits)) = self else { return false };
@@ -317,6 +322,8 @@ impl ClusterRun {
             let events: u64 =
                 cluster.blocks.iter().map(|block| block.barriers.borrow().events()).sum();
             cluster.vain_turns.set(cluster.vain_turns.get().and(progress[agent].polls(), events));
+            let fetches = progress[agent].is_before_fetch();
+            cluster.fetching_turns.set(cluster.fetching_turns.get().and(fetches));
             let of_block = state.agent_of(0)..state.agent_of(state.warps());
             let in_block = &mut progress[of_block];
             if matches!(in_block[warp], Progress::Ended) {

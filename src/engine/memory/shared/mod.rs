@@ -327,7 +327,7 @@ impl SharedMemory {
         })
     }
 
-    /// Reduces an element by a lane's value.
+    /// Reduces an element by a lane's value. Returns whether that changes it.
     pub(crate) fn reduce(
         &self,
         by: Access,
@@ -335,7 +335,7 @@ impl SharedMemory {
         reduction: Reduction,
         value: &[u8],
         before: Option<&mut [u8]>,
-    ) -> Result<(), Misuse> {
+    ) -> Result<bool, Misuse> {
         let range = self.range(AccessKind::Reduction, address, value.len())?;
         let class = reduction.class();
         self.note_reduction(by, address, value.len(), class, |record| {
@@ -345,8 +345,9 @@ impl SharedMemory {
         if let Some(before) = before {
             before.copy_from_slice(element);
         }
+        let old = element.to_vec();
         reduction.apply(element, value);
-        Ok(())
+        Ok(*element != old[..])
     }
 
     /// Reports the accesses with which a reduction of these bytes conflicts, and records it by
