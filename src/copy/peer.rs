@@ -5,11 +5,10 @@ use super::reduction::SharedReduction;
 use crate::element::Element;
 use crate::lane::{Lane, Site};
 use crate::memory::{
-    Coordinate, Order, PeerTile, SharedTile, Single, Swizzle, Window, check_known,
+    Coordinate, Order, PeerTile, SharedTile, Single, Swizzle, Vector, check_known,
 };
 use crate::raw;
 use crate::sync::PeerBarrier;
-use core::marker::PhantomData;
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
     PeerTile<T, ROWS, COLS, S, O>
@@ -68,14 +67,14 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         values: [T; N],
         barrier: PeerBarrier,
     ) {
-        const { check_known::<C, Along<N, SharedTile<T, ROWS, COLS, S, O>>>() };
+        const { check_known::<C, Vector<SharedTile<T, ROWS, COLS, S, O>, N>>() };
         let bytes = const {
             let bytes = N * size_of::<T>();
             assert!(matches!(bytes, 4 | 8 | 16), "4, 8 or 16 bytes are sent at once");
             bytes
         };
         let _ = lane;
-        let (row, col) = at.resolve::<Along<N, SharedTile<T, ROWS, COLS, S, O>>>(
+        let (row, col) = at.resolve::<Vector<SharedTile<T, ROWS, COLS, S, O>, N>>(
             self.tile.address(),
             Site::here(),
         );
@@ -169,22 +168,4 @@ impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order>
         // SAFETY: as above; the reduction exists for the element type.
         unsafe { R::reduce_by(to, value, barrier.address()) }
     }
-}
-
-/// The window of one store: `N` elements along the contiguous dimension of a tile.
-struct Along<const N: usize, Tile>(PhantomData<Tile>);
-
-impl<const N: usize, T, const ROWS: usize, const COLS: usize, S, O> Window
-    for Along<N, SharedTile<T, ROWS, COLS, S, O>>
-where
-    T: Element,
-    S: Swizzle,
-    O: Order,
-{
-    const TILE_ROWS: usize = ROWS;
-    const TILE_COLS: usize = COLS;
-    const ROWS: usize = if O::ROW_MAJOR { 1 } else { N };
-    const COLS: usize = if O::ROW_MAJOR { N } else { 1 };
-    const ROW_STEP: usize = Self::ROWS;
-    const COL_STEP: usize = Self::COLS;
 }

@@ -71,3 +71,4 @@ pub use swizzle::{
 };
 pub use tile::SharedTile;
 pub(crate) use tile::Single;
+pub(crate) use vector::Vector;

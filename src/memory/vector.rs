@@ -11,8 +11,8 @@ use core::marker::PhantomData;
 #[repr(C, align(16))]
 pub(super) struct Chunk(pub(super) [u32; 4]);
 
-/// A window of `N` adjacent elements of a tile.
-struct Vector<Tile, const N: usize>(PhantomData<Tile>);
+/// A window of `N` elements along the contiguous dimension of a tile.
+pub(crate) struct Vector<Tile, const N: usize>(PhantomData<Tile>);
 
 impl<T: Element, const ROWS: usize, const COLS: usize, S: Swizzle, O: Order, const N: usize> Window
     for Vector<SharedTile<T, ROWS, COLS, S, O>, N>

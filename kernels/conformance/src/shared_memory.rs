@@ -21,8 +21,9 @@ pub fn transpose(
     second.for_each(block, |row, col, value| out.set(row * SIDE + col, value));
 }
 
-/// The numbers that `mirror_vectors` mirrors, and the sizes of the vectors.
+/// The number of elements that `mirror_vectors` mirrors.
 pub const NUMBERS: usize = 256;
+/// The elements of its vectors.
 pub const SIZES: [usize; 4] = [1, 2, 4, 8];
 
 /// Mirrors the order of the vectors of each size, through a swizzled tile.

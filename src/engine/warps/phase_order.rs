@@ -66,8 +66,8 @@ struct Expected {
 }
 
 impl Expected {
-    /// Whether the phase may end without this operation: there is an arrival for each that it
-    /// counts, and some of the copies complete all bytes expected so far, before the others land.
+    /// Whether the phase may end without this operation. All its arrivals may come before, and
+    /// some of the copies complete all bytes that are expected so far.
     fn is_late(&self) -> bool {
         if self.operation.is_before_end {
             return false;
