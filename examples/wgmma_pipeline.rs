@@ -72,9 +72,8 @@ fn main() {
     let map_a = Tensor::<TileA, 2>::new([K, M]).map(&device, &a[..]).unwrap();
     let map_b = Tensor::<TileB, 2>::new([K, N]).map(&device, &b[..]).unwrap();
     multiply::launch(&device, 1, &map_a, &map_b, &mut d[..], K as u32).check();
-    // B is column-major, so both rows are adjacent along K.
     let reference = |row: usize, col: usize| -> f32 {
-        (0..K).map(|k| a[row * K + k].to_f32() * b[col * K + k].to_f32()).sum()
+        (0..K).map(|k| a[row * K + k].to_f32() * b[col * K + k].to_f32()).sum() // B: column-major.
     };
     assert!((0..d.len()).all(|i| d[i] == reference(i / N, i % N)));
     println!("all {} elements are right; the first are {:?}", d.len(), &d[..4]);

@@ -688,17 +688,18 @@ fn endless_test_wait_is_a_deadlock() {
     assert!(text.contains("\n   = nobody has ever arrived at `barrier`\n"), "{text}");
 }
 
-/// A ring whose consumers release a stage by all lanes, if `each` is 1.
+/// A ring whose consumers release a stage by `arrivals`: all lanes, or one.
 #[kernel(threads = 96, target = "sm_90")]
 fn release_by_lanes(
     block: &Block,
     #[shared] rows: SharedRing<Row, 2>,
     #[shared] (full, empty): (SharedRing<BarrierMemory, 2>, SharedRing<BarrierMemory, 2>),
-    each: u32,
+    count: u32,
+    arrivals: [usize; 2],
     a: Global<u32>,
     d: GlobalMut<u32>,
 ) {
-    let (full, empty) = (full.init(block, 1), empty.init(block, 2));
+    let (full, empty) = (full.init(block, 1), empty.init(block, count));
     let warp = block.warp();
     let consumer = warp.index();
     let mut state = PipelineState::<2>::FIRST;
@@ -715,7 +716,7 @@ fn release_by_lanes(
             full.wait(warp, state.phase());
             row.for_each(warp, |_, col, value| d.set((consumer * 6 + step) * 32 + col, value));
             warp.sync();
-            if each == 1 {
+            if arrivals[consumer] == LANES {
                 warp.each(|lane| _ = empty.arrive(lane)); // <- all lanes release
             } else {
                 warp.elect(|lane| _ = empty.arrive(lane));
@@ -728,11 +729,15 @@ fn release_by_lanes(
 #[test]
 fn arrivals_of_all_lanes_are_too_many() {
     let (a, mut d) = ((0..192).collect::<Vec<u32>>(), vec![0; 384]);
-    release_by_lanes::launch(&Simulator::new(0).schedules(8), 1, 0, &a, &mut d).check();
+    let device = Simulator::new(0).schedules(8);
+    for (count, arrivals) in [(2, [1, 1]), (33, [LANES, 1]), (64, [LANES; 2])] {
+        release_by_lanes::launch(&device, 1, count, arrivals, &a, &mut d).check();
+    }
     let line = line_of("all lanes release").1;
     for seed in 0..8 {
         let device = Simulator::new(seed);
-        let error = release_by_lanes::launch(&device, 1, 1, &a, &mut d).unwrap_err().to_string();
+        let error = release_by_lanes::launch(&device, 1, 2, [LANES; 2], &a, &mut d);
+        let error = error.unwrap_err().to_string();
         let title = "error: `empty[0]` gets too many arrivals: 32 lanes of warp ";
         assert!(error.starts_with(title), "{error}");
         assert!(error.contains(&format!("mbarrier.rs:{line}:")), "{error}");
@@ -742,4 +747,19 @@ fn arrivals_of_all_lanes_are_too_many() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn arrivals_of_all_lanes_and_of_one_are_too_many() {
+    let (a, mut d) = ((0..192).collect::<Vec<u32>>(), vec![0; 384]);
+    let count_is_named = |seed| {
+        let device = Simulator::new(seed);
+        let error = release_by_lanes::launch(&device, 1, 32, [LANES, 1], &a, &mut d).err()?;
+        Some(error.to_string().contains(
+            "is initialised for 32 arrivals, and 33 lanes of 2 warps arrive at it: its phases end \
+             too early",
+        ))
+    };
+    let named: Vec<bool> = (0..16).filter_map(count_is_named).collect();
+    assert!(named.contains(&true) && named.len() > 8, "{named:?}");
 }

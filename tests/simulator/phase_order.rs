@@ -356,3 +356,46 @@ fn bytes_expected_after_the_arrival_and_the_copy_are_late() {
     }
     run(2).check();
 }
+
+/// Lane 3 expects bytes and starts their copy, and lane 5 arrives; with `synced` after a
+/// `warp.sync`.
+#[kernel(threads = 64, target = "sm_90")]
+fn expect_in_another_lane(
+    block: &Block,
+    #[shared] row: Row,
+    #[shared] full: BarrierMemory,
+    a: Global<u32>,
+    synced: bool,
+) {
+    let (warp, full) = (block.warp(), full.init(block, 1));
+    if warp.index() == 1 {
+        full.wait(warp, Phase::FIRST);
+        return;
+    }
+    warp.each(|lane| {
+        if lane.id() == 3 {
+            full.expect(lane, BYTES);
+            row.load_tma(lane, a.bulk(0), full);
+        }
+    });
+    if synced {
+        warp.sync();
+    }
+    warp.each(|lane| {
+        if lane.id() == 5 {
+            full.arrive(lane); // <- arrival of another lane
+        }
+    });
+}
+
+#[test]
+fn lanes_of_a_warp_are_not_ordered_at_a_barrier() {
+    for seed in 0..16 {
+        let run =
+            |synced| expect_in_another_lane::launch(&Simulator::new(seed), 1, &[0; 64], synced);
+        let error = run(false).unwrap_err();
+        is_barrier_misuse(&error, BarrierMisuse::ExpectedLate { bytes: BYTES });
+        assert_eq!(error.lane, Some(3), "{error}");
+        run(true).check();
+    }
+}

@@ -141,6 +141,9 @@ fn test_packages() -> Result<()> {
     run_cargo(&[&["test"], &build[..], &["--", "--ignored"]].concat())
 }
 
+/// The longest program of `examples/`, in lines.
+const EXAMPLE_LINES: usize = 80;
+
 /// Runs each program of `examples/`: it ends with an error if a result is wrong.
 fn run_examples() -> Result<()> {
     let entries = std::fs::read_dir(crate::root().join("examples"))?;
@@ -153,6 +156,9 @@ fn run_examples() -> Result<()> {
     }
     ensure!(status(&mut build)?.success(), "the examples do not compile");
     for path in &paths {
+        let lines = std::fs::read_to_string(path)?.lines().count();
+        let shown = path.display();
+        ensure!(lines <= EXAMPLE_LINES, "{shown}: {lines} lines, and at most {EXAMPLE_LINES} fit");
         let name = path.file_stem().unwrap_or_default();
         let program = crate::target().join("debug/examples").join(name);
         ensure!(status(&mut Command::new(program))?.success(), "{} failed", path.display());

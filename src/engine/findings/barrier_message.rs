@@ -106,8 +106,9 @@ pub(super) fn barrier_help(misuse: BarrierMisuse) -> &'static str {
              barrier that several warps use counts an arrival of each"
         }
         BarrierMisuse::ExpectedLate { .. } => {
-            "expect the bytes before the last arrival of the phase: `arrive_expecting` those of \
-             all copies; or initialise the barrier for an arrival of each thread that expects bytes"
+            "expect the bytes before the last arrival of the phase, with a `warp.sync` between \
+             lanes: `arrive_expecting` those of all copies; or initialise the barrier for an \
+             arrival of each thread that expects bytes"
         }
         BarrierMisuse::HeldLate => {
             "arrive after it, by the same lane, and count this arrival: the phase cannot end before"

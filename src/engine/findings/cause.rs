@@ -163,6 +163,8 @@ pub enum Cause {
         made: Actor,
         /// Each warp's last arrival.
         arrivals: Vec<Actor>,
+        /// The number of these arrivals, of each lane.
+        number: u32,
         /// The phase that ended too early. `None` if the number of warps shows the mistake.
         early: Option<EarlyEnd>,
     },

@@ -117,14 +117,16 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             phase(copies.phase),
             names.barrier(copies.barrier)
         ),
-        Cause::Count { barrier, of, arrivals, .. } => write!(
-            f,
-            "{} is initialised for {of} arrival{}, and {} warps arrive at it: its phases end too \
-             early",
-            names.barrier(*barrier),
-            if *of == 1 { "" } else { "s" },
-            arrivals.len()
-        ),
+        Cause::Count { barrier, of, arrivals, number, .. } => {
+            let (barrier, plural) = (names.barrier(*barrier), if *of == 1 { "" } else { "s" });
+            write!(f, "{barrier} is initialised for {of} arrival{plural}, and ")?;
+            match arrivals.len() {
+                warps if warps == *number as usize => write!(f, "{warps} warps arrive")?,
+                1 => write!(f, "{number} lanes of a warp arrive")?,
+                warps => write!(f, "{number} lanes of {warps} warps arrive")?,
+            }
+            f.write_str(" at it: its phases end too early")
+        }
         Cause::Handover { mistake, address, read, signals, .. } => {
             let memory = names.at(*address);
             match mistake {
@@ -259,7 +261,8 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
         Cause::ArrivedByLanes { .. } => Ok(()),
         Cause::ArrivedTwice { of, first, .. } => {
             write!(f, "\n   = it arrives at {}, too", first.place)?;
-            write!(f, "\n   = the phase ends by {of} arrivals, so others are missing")
+            let plural = if *of == 1 { "" } else { "s" };
+            write!(f, "\n   = the phase ends by {of} arrival{plural}, so others are missing")
         }
         Cause::ReleasedUnfilled { barrier, phase: ended, copies, .. } => write!(
             f,
@@ -392,11 +395,11 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              copies go to",
             names.barrier(*barrier)
         ),
-        Cause::Count { barrier, arrivals, .. } => format!(
-            "initialise {} for at least {} arrivals, one of each warp that arrives; or let one of \
-             them arrive for all",
+        Cause::Count { barrier, arrivals, number, .. } => format!(
+            "initialise {} for at least {number} arrivals, one of each {} that arrives; or let one \
+             of them arrive for all",
             names.barrier(*barrier),
-            arrivals.len()
+            if arrivals.len() == *number as usize { "warp" } else { "lane" }
         ),
         Cause::Handover { mistake, signals, read, copy, .. } => match mistake {
             Mistake::NotWaited { instead: Some(waited), .. } => {

@@ -99,10 +99,12 @@ pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> 
         let (barrier, last) = (address_of(rank, address), cluster_actor(cluster, last));
         return Some(Cause::ArrivedByLanes { barrier, of, lanes, last });
     }
-    let arrivals: Vec<_> = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
-    let is_wrong = arrivals.len() > of as usize && !history.is_lowered;
+    let number = history.arrivals().map(|of| of.lanes).sum();
+    let is_wrong = number > of && !history.is_lowered;
     let made = cluster_actor(cluster, history.made.filter(|_| is_wrong)?);
-    Some(Cause::Count { barrier: address_of(rank, address), of, made, arrivals, early: None })
+    let arrivals = history.arrivals().map(|of| cluster_actor(cluster, of.by)).collect();
+    let barrier = address_of(rank, address);
+    Some(Cause::Count { barrier, of, made, arrivals, number, early: None })
 }
 
 /// The cause "more warps arrive at this barrier than it counts", for an arrival at this place by a
@@ -117,16 +119,17 @@ pub(super) fn one_too_many(
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of, phase) = (&barrier.history, barrier.count(), barrier.phase());
-    let in_phase = || history.arrivals().filter(|of| of.phase == phase).map(|of| of.by);
+    let in_phase = || history.arrivals().filter(|of| of.phase == phase);
+    let number = in_phase().map(|of| of.lanes).sum::<u32>() + 1;
     let (warp, block) = cluster.blocks[0].findings.warp(agent);
     let last = Actor { block, warp, lane: None, place: place.clone() };
-    let others = in_phase().map(|by| cluster_actor(cluster, by));
+    let others = in_phase().map(|of| cluster_actor(cluster, of.by));
     let arrivals: Vec<_> = others.chain([last]).collect();
-    let is_one_more = arrivals.len() > of as usize
-        && !history.is_lowered
-        && in_phase().all(|by| by.agent != agent);
+    let is_one_more =
+        number > of && !history.is_lowered && in_phase().all(|of| of.by.agent != agent);
     let made = cluster_actor(cluster, history.made.filter(|_| is_one_more)?);
-    Some(Cause::Count { barrier: address_of(rank, address), of, made, arrivals, early: None })
+    let barrier = address_of(rank, address);
+    Some(Cause::Count { barrier, of, made, arrivals, number, early: None })
 }
 
 /// The cause "this barrier has too small a count". Either more warps arrive than its count
@@ -171,6 +174,7 @@ pub(super) fn too_few(cluster: &ClusterState, ended: BarrierPhase, copies: u32) 
         barrier: address_of(rank, address),
         of: barrier.count(),
         made: cluster_actor(cluster, made),
+        number: arrivals.len() as u32,
         arrivals: arrivals.into_iter().map(|by| cluster_actor(cluster, by)).collect(),
         early: Some(EarlyEnd {
             phase: ended.phase,

@@ -61,7 +61,7 @@ pub(super) struct Arrived {
     /// The phase.
     pub(super) phase: u32,
     /// The number of lanes that have arrived by its line in its section, with this one.
-    lanes: u32,
+    pub(super) lanes: u32,
 }
 
 impl Arrived {
@@ -125,8 +125,9 @@ impl BarrierHistory {
         }
     }
 
-    pub(super) fn note_arrival(&mut self, by: Access, phase: u32) {
-        let mut arrived = Arrived { by, phase, lanes: 1 };
+    /// Records an arrival of this many lanes.
+    pub(super) fn note_arrival(&mut self, by: Access, phase: u32, lanes: u32) {
+        let mut arrived = Arrived { by, phase, lanes };
         match self.arrivals.iter_mut().find(|last| last.by.agent == by.agent) {
             Some(last) => {
                 if last.is_followed_by(by) {

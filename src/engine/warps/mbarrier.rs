@@ -239,7 +239,7 @@ impl Barrier {
             self.history.is_lowered = true;
         }
         self.arrive(arrivals)?;
-        self.history.note_arrival(by, phase);
+        self.history.note_arrival(by, phase, lanes);
         Ok(state)
     }
 
@@ -801,7 +801,8 @@ pub(crate) fn arrive_later(
     use_barrier(block, by, address, |barrier| {
         barrier.need(by, Needed::LaterArrival, &block.order);
         if is_counted {
-            barrier.history.note_arrival(by, barrier.phase);
+            let lanes = executing(current_lane()).len() as u32;
+            barrier.history.note_arrival(by, barrier.phase, lanes);
             return Ok(());
         }
         barrier.history.held = Some(by);

@@ -14,7 +14,7 @@
 
 use crate::engine::findings::{BarrierMisuse, Misuse};
 use crate::engine::memory::order::Order;
-use crate::engine::memory::race::Access;
+use crate::engine::memory::race::{Access, Lanes};
 use crate::engine::warps::block::BlockState;
 use std::collections::HashSet;
 use std::vec::Vec;
@@ -119,6 +119,20 @@ impl PhaseRecord {
     }
 }
 
+/// Whether a thread that makes an operation now knows that an earlier one has happened. The lanes
+/// of a warp know of each other what `warp.sync` and mbarriers tell them.
+fn follows(by: &Access, earlier: &Access, order: &Order) -> bool {
+    let is_other_lane = matches!(
+        (by.by, earlier.by),
+        (Lanes::One(lane), Lanes::One(other)) if lane != other
+    );
+    if by.agent == earlier.agent && is_other_lane {
+        earlier.is_before(by, order)
+    } else {
+        order.has_come(by, earlier)
+    }
+}
+
 /// Puts an operation in the place of an earlier one of the same warp.
 fn replace<T>(all: &mut Vec<T>, with: T, by: impl Fn(&T) -> &Access) {
     all.retain(|other| by(other).agent != by(&with).agent);
@@ -142,7 +156,7 @@ impl PhaseOrder {
         self.begin(by, order);
         let expected_before = self.expected.iter().map(|of| i64::from(of.bytes)).sum();
         for of in &mut self.expected {
-            if !order.has_come(&by, &of.operation.by) {
+            if !follows(&by, &of.operation.by, order) {
                 of.expected_before += i64::from(bytes);
             }
         }
@@ -166,7 +180,7 @@ impl PhaseOrder {
             wait.is_before_end = wait.is_before_end || order.has_come(&by, &wait.by);
         }
         for of in &mut self.expected {
-            let is_after = order.has_come(&by, &of.operation.by);
+            let is_after = follows(&by, &of.operation.by, order);
             match needed {
                 Needed::Arrival | Needed::LaterArrival => of.operation.is_before_end |= is_after,
                 Needed::Bytes(bytes) if !is_after => of.copies_before.push(bytes),
@@ -176,7 +190,7 @@ impl PhaseOrder {
         match needed {
             Needed::Arrival => {
                 for held in &mut self.held {
-                    held.is_before_end |= order.has_come(&by, &held.by);
+                    held.is_before_end |= follows(&by, &held.by, order);
                 }
             }
             Needed::LaterArrival => self.current.needs_copies = true,
