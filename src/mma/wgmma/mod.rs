@@ -449,6 +449,116 @@ where
     /// Between the issue and the wait, avoid code that can panic in some lanes only, such as a
     /// bounds check. ptxas would insert a wait there. The builder refuses a kernel that
     /// overwrites A's registers, or for which ptxas remarks on a wait. It names the place.
+    ///
+    /// Weights of 4 bits: each lane loads its packed numbers, and makes its elements of A of them.
+    /// The rows of the weights are the rows of A.
+    ///
+    /// ```
+    /// use ptx_matrix::launch::Tensor;
+    /// use ptx_matrix::math::{mul_f16x2, sub_f16x2};
+    /// use ptx_matrix::mma::{GroupAccumulator, Wgmma};
+    /// use ptx_matrix::prelude::*;
+    /// use ptx_matrix::sim::Simulator;
+    ///
+    /// const ROWS: usize = 64; // Rows of the weights, and of A.
+    /// const TOKENS: usize = 32; // Rows of the activations, and columns of B.
+    /// const STEP: usize = 64; // Weights of a row that share a scale.
+    /// type Activations = SharedTile<f16, STEP, TOKENS, Swizzle128, ColMajor>;
+    ///
+    /// /// The row, and the place along K, of weight `i` in word `word` of a thread. A word has
+    /// /// eight weights, a thread four words in each step. Weights `2 * i` and `2 * i + 1` share a
+    /// /// register of A.
+    /// fn place(thread: usize, word: usize, i: usize) -> (usize, usize) {
+    ///     let (warp, lane) = (thread / 32, thread % 32);
+    ///     let row = 16 * warp + lane / 4 + 8 * (word % 2);
+    ///     (row, 32 * (word / 2) + 8 * (i / 2) + 2 * (lane % 4) + i % 2)
+    /// }
+    ///
+    /// /// A pair of a word's weights: numbers from 0 to 15, minus 8, times the scale.
+    /// fn dequantised(word: u32, pair: usize, scale: f16) -> u32 {
+    ///     // Behind the bits of 1024, a number n is the f16 1024 + n.
+    ///     let biased = word >> (4 * pair) & 0x000f_000f | 0x6400_6400;
+    ///     let biased = [biased, biased >> 16].map(|bits| f16::from_bits(bits as u16));
+    ///     let weights = mul_f16x2(sub_f16x2(biased, [f16::from_f32(1032.0); 2]), [scale; 2]);
+    ///     let [low, high] = weights.map(|weight| u32::from(weight.to_bits()));
+    ///     low | high << 16
+    /// }
+    ///
+    /// /// D = activations x weights^T, with `steps` scales for each row.
+    /// #[kernel(threads = 128, target = "sm_90a")]
+    /// fn multiply(
+    ///     block: &Block,
+    ///     #[shared] x: Activations,
+    ///     #[shared] full: BarrierMemory,
+    ///     weights: Global<u32>,
+    ///     scales: Global<f16>,
+    ///     activations: TensorMap<Activations, 2>,
+    ///     d: GlobalMut<f32>,
+    ///     steps: usize,
+    /// ) {
+    ///     let (group, warp, full) = (block.warp_group(), block.warp(), full.init(block, 1));
+    ///     let index = warp.index();
+    ///     let mut acc = GroupAccumulator::<TOKENS, f32>::zero();
+    ///     for step in 0..steps {
+    ///         if index == 0 {
+    ///             warp.elect(|lane| {
+    ///                 full.arrive_expecting(lane, Activations::BOX_BYTES);
+    ///                 x.load_tma(lane, activations.at([(step * STEP) as i32, 0]), full);
+    ///             });
+    ///         }
+    ///         let packed = warp.each(|lane| {
+    ///             let thread = 32 * index + lane.id();
+    ///             let scale = |word| scales.get(place(thread, word, 0).0 * steps + step);
+    ///             (weights.get_vector::<4>((128 * step + thread) * 4), [scale(0), scale(1)])
+    ///         });
+    ///         let a: [_; 4] = core::array::from_fn(|k| {
+    ///             FragmentA::from_registers(warp.each(|lane| {
+    ///                 let (words, scales) = lane.get(&packed);
+    ///                 core::array::from_fn(|i| {
+    ///                     let (word, pair) = (words[k / 2 * 2 + i % 2], k % 2 * 2 + i / 2);
+    ///                     dequantised(word, pair, scales[i % 2])
+    ///                 })
+    ///             }))
+    ///         });
+    ///         full.wait(warp, Phase::FIRST.after(step as u32));
+    ///         let mut in_flight = acc.begin(group);
+    ///         Wgmma::<TOKENS, f16, f16, f32>::issue(group, &mut in_flight, |issue| {
+    ///             for k in 0..4 {
+    ///                 issue.accumulate_registers(&a[k], x.matrix_b((k * 16, 0)));
+    ///             }
+    ///         });
+    ///         acc = in_flight.finish(group);
+    ///         block.sync(); // All warps have read the tile.
+    ///     }
+    ///     acc.for_each(group, |row, token, value| d.set(token * ROWS + row, value));
+    /// }
+    ///
+    /// // The CPU computes with the same packed weights.
+    /// const K: usize = 2 * STEP;
+    /// let weights: Vec<u32> =
+    ///     (1..=(ROWS * K / 8) as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    /// let halves = |len| -> Vec<f16> {
+    ///     (0..len).map(|i| f16::from_f32((i % 7) as f32 / 4.0)).collect()
+    /// };
+    /// let (scales, x) = (halves(ROWS * 2), halves(TOKENS * K));
+    /// let (mut d, device) = (vec![0.0; TOKENS * ROWS], Simulator::new(0));
+    /// let map = Tensor::<Activations, 2>::new([K, TOKENS]).map(&device, &x[..]).unwrap();
+    /// multiply::launch(&device, 1, &weights, &scales, &map, &mut d, 2).check();
+    ///
+    /// let mut expected = vec![0.0; TOKENS * ROWS];
+    /// for (at, word) in weights.iter().enumerate() {
+    ///     for i in 0..8 {
+    ///         let (step, (row, k)) = (at / 512, place(at / 4 % 128, at % 4, i));
+    ///         let number = word >> (16 * (i % 2) + 4 * (i / 2)) & 15;
+    ///         let weight = (number as f32 - 8.0) * scales[row * 2 + step].to_f32();
+    ///         for token in 0..TOKENS {
+    ///             let x = x[token * K + step * STEP + k].to_f32();
+    ///             expected[token * ROWS + row] += weight * x;
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(d, expected);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn accumulate_registers<Y: Transposition>(
