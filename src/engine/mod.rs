@@ -73,9 +73,9 @@ pub(crate) mod warps;
 pub(crate) mod wgmma;
 
 pub use findings::{
-    Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, Cause,
+    Actor, Agent, Ahead, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, Cause,
     ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Finding, Memory, Mistake, Misuse,
-    PHASE_BEFORE_FIRST, PhaseUse, Place, Report, SimError, Uncovered, WaitingWarp,
+    PHASE_BEFORE_FIRST, PhaseUse, Place, Report, SimError, Uncovered, WaitForOver, WaitingWarp,
 };
 #[doc(hidden)]
 pub use findings::{NameByte, SharedField, SharedName, name_fields};

@@ -38,11 +38,11 @@ mod sweep;
 pub mod guide {}
 
 pub use crate::engine::{
-    Actor, Agent, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse, BytesMoved,
-    Cause, ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Executed, Finding, Memory, Mistake,
-    Misuse, PHASE_BEFORE_FIRST, PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite,
-    SimError, Trace, TraceEvent, Uncovered, WaitingLanes, WaitingWarp, WarpOfBlock, mark_unwritten,
-    unwritten,
+    Actor, Agent, Ahead, Awaited, BarrierMisuse, BarrierPhase, BarrierState, BarrierUse,
+    BytesMoved, Cause, ClusterMisuse, CopyGroup, EarlyEnd, EndedWarp, Executed, Finding, Memory,
+    Mistake, Misuse, PHASE_BEFORE_FIRST, PhaseUse, Place, Profile, Report, SHARED_BASE, SharedSite,
+    SimError, Trace, TraceEvent, Uncovered, WaitForOver, WaitingLanes, WaitingWarp, WarpOfBlock,
+    mark_unwritten, unwritten,
 };
 #[doc(hidden)]
 pub use crate::engine::{MmaArithmetic, NameByte, SharedField, SharedName, name_fields};

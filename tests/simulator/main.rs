@@ -52,6 +52,7 @@ mod registers;
 mod same_value;
 mod shared_fetch;
 mod sparse;
+mod store_ring;
 mod stores_in_flight;
 mod tensor;
 mod tile;

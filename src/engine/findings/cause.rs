@@ -49,6 +49,31 @@ pub struct PhaseUse {
     pub by: Actor,
 }
 
+/// Why a warp is ahead of another one, which waits for its arrivals at an mbarrier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ahead {
+    /// It waits for a phase that was over before.
+    WaitedForOver(WaitForOver),
+    /// It does not wait for the other warp.
+    NotWaited {
+        /// An arrival of the other warp. `None` if it has not arrived at any barrier yet.
+        arrival: Option<BarrierUse>,
+    },
+}
+
+/// A wait for a phase of an mbarrier that was over before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitForOver {
+    /// The wait.
+    pub wait: Actor,
+    /// The barrier's address.
+    pub barrier: u32,
+    /// The phase of the wait, or [`PHASE_BEFORE_FIRST`].
+    pub waited: u32,
+    /// Whether the warp had waited for that phase before.
+    pub again: bool,
+}
+
 /// A phase of an mbarrier that ends too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlyEnd {
@@ -102,6 +127,8 @@ pub enum Cause {
         behind: u32,
         /// An arrival in the last phase.
         arrival: Actor,
+        /// Why its author is ahead, if known.
+        ahead: Option<Ahead>,
     },
     /// Copies that signal one phase of an mbarrier fill a place twice, and complete more bytes than
     /// the phase expects: the same copy twice, or copies of several rounds.
@@ -194,16 +221,7 @@ pub enum Mistake {
         instead: Option<BarrierUse>,
     },
     /// The reader waits for a phase that was over before.
-    WaitedForOver {
-        /// The wait.
-        wait: Actor,
-        /// The barrier.
-        barrier: u32,
-        /// The phase of the wait, or [`PHASE_BEFORE_FIRST`].
-        waited: u32,
-        /// Whether the reader had waited for that phase before.
-        again: bool,
-    },
+    WaitedForOver(WaitForOver),
     /// The reader releases the memory, and reads it after that.
     ReleasedEarly {
         /// The arrival.
@@ -257,11 +275,15 @@ impl Cause {
             Cause::Count { made, .. } => Some(made),
             Cause::ReleasedUnfilled { release, .. } => Some(release),
             Cause::ArrivedTwice { again, .. } | Cause::FilledTwice { again, .. } => Some(again),
-            Cause::PhaseOverrun { wait, .. } => Some(wait),
+            Cause::PhaseOverrun { wait, arrival, ahead, .. } => Some(match ahead {
+                Some(Ahead::WaitedForOver(over)) => &over.wait,
+                Some(Ahead::NotWaited { .. }) => arrival,
+                None => wait,
+            }),
             Cause::ArrivedByLanes { last, .. } => Some(last),
             Cause::Handover { mistake, read, copy, .. } => match mistake {
                 Mistake::NotWaited { .. } => Some(read),
-                Mistake::WaitedForOver { wait, .. } => Some(wait),
+                Mistake::WaitedForOver(over) => Some(&over.wait),
                 Mistake::ReleasedEarly { release, .. }
                 | Mistake::ReleasedWithoutSync { release, .. } => Some(release),
                 Mistake::NotReleased { .. } => copy.as_ref(),
@@ -301,7 +323,7 @@ impl Cause {
         // The reader is out of step with the copies.
         let early_read = match other {
             Cause::Handover {
-                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
+                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver(_),
                 copy,
                 signals,
                 ..
@@ -326,7 +348,7 @@ impl Cause {
             // A reader that does not wait releases the stage again and again.
             Cause::ArrivedTwice { .. } | Cause::ReleasedUnfilled { .. } => early_read.is_some(),
             Cause::Handover {
-                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver { .. },
+                mistake: Mistake::NotWaited { .. } | Mistake::WaitedForOver(_),
                 ..
             } => false,
             Cause::Handover { mistake, copy, .. } => {

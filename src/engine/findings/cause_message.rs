@@ -1,7 +1,9 @@
 //! Report text about causes.
 
 use super::barrier_message::{phase, phases};
-use super::cause::{Actor, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse};
+use super::cause::{
+    Actor, Ahead, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse, WaitForOver,
+};
 use super::names::Namer;
 use super::notes::of;
 use crate::lane::LANES;
@@ -16,6 +18,34 @@ fn who(actor: &Actor) -> String {
 
 fn brought(copies: &[(super::Place, i64)]) -> i64 {
     copies.iter().map(|(_, bytes)| bytes).sum()
+}
+
+/// The title for a wait for a phase that was over before.
+fn for_over(f: &mut fmt::Formatter<'_>, over: &WaitForOver, names: Namer) -> fmt::Result {
+    let barrier = names.barrier(over.barrier);
+    if over.waited == PHASE_BEFORE_FIRST && !over.again {
+        return write!(
+            f,
+            "a wait that waits for nothing: the phase before the first of {barrier} is over from \
+             the beginning"
+        );
+    }
+    let again = if over.again { ", and this warp has waited for it before" } else { "" };
+    let phase = phase(over.waited);
+    write!(f, "a wait for a phase that is over already: {phase} of {barrier}{again}")
+}
+
+/// The help line for a wait for a phase that was over before.
+fn for_over_help(over: &WaitForOver) -> String {
+    if over.waited == PHASE_BEFORE_FIRST && !over.again {
+        "who reads waits for `Phase::FIRST` first; the phase before it is for who waits for memory \
+         that is free at first"
+            .into()
+    } else {
+        "wait for the next phase: keep the phase that `wait` returns, for each barrier by itself, \
+         or take it from `PipelineState`"
+            .into()
+    }
 }
 
 /// The title of a report.
@@ -70,6 +100,16 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                 )?,
             }
             write!(f, "{who} arrives at {barrier} again, and its phase {phase} is not over")
+        }
+        Cause::PhaseOverrun { ahead: Some(Ahead::WaitedForOver(over)), .. } => {
+            for_over(f, over, names)
+        }
+        Cause::PhaseOverrun {
+            barrier, wait, ahead: Some(Ahead::NotWaited { arrival }), ..
+        } => {
+            let (at, other) = (names.barrier(*barrier), arrival.as_ref());
+            let other = other.map_or_else(|| who(wait), |of| names.barrier(of.barrier));
+            write!(f, "no wait for {other} is before the arrival at {at}")
         }
         Cause::PhaseOverrun { barrier, waited, wait, behind, .. } => write!(
             f,
@@ -155,22 +195,7 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                         None => f.write_str("no wait for it is before"),
                     }
                 }
-                Mistake::WaitedForOver { barrier, waited: PHASE_BEFORE_FIRST, .. } => write!(
-                    f,
-                    "a wait that waits for nothing: the phase before the first of {} is over from \
-                     the beginning",
-                    names.barrier(*barrier)
-                ),
-                Mistake::WaitedForOver { barrier, waited, again, .. } => {
-                    let again =
-                        if *again { ", and this warp has waited for it before" } else { "" };
-                    let barrier = names.barrier(*barrier);
-                    write!(
-                        f,
-                        "a wait for a phase that is over already: {} of {barrier}{again}",
-                        phase(*waited)
-                    )
-                }
+                Mistake::WaitedForOver(over) => for_over(f, over, names),
                 Mistake::ReleasedEarly { barrier, .. } => write!(
                     f,
                     "{memory} is released too early: {} arrives at {} before its read is over",
@@ -228,6 +253,24 @@ pub(super) fn notes(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
             copies.iter().try_for_each(|(place, bytes)| {
                 write!(f, "\n   = the copy started at {place} completes {bytes}")
             })
+        }
+        Cause::PhaseOverrun { barrier, waited, wait, behind, ahead: Some(ahead), .. } => {
+            write!(
+                f,
+                "\n   = {behind} more {} of {} ended before {} waits for {} at {}",
+                phases(*behind),
+                names.barrier(*barrier),
+                who(wait),
+                phase(*waited),
+                wait.place
+            )?;
+            match ahead {
+                Ahead::NotWaited { arrival: Some(BarrierUse { barrier, by }) } => {
+                    let barrier = names.barrier(*barrier);
+                    write!(f, "\n   = {} arrives at {barrier} at {}", who(by), by.place)
+                }
+                _ => Ok(()),
+            }
         }
         Cause::PhaseOverrun { barrier, waited, behind, arrival, .. } => write!(
             f,
@@ -375,6 +418,20 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              arrive",
             names.barrier(release.barrier)
         ),
+        Cause::PhaseOverrun { ahead: Some(Ahead::WaitedForOver(over)), .. } => for_over_help(over),
+        Cause::PhaseOverrun { wait, ahead: Some(Ahead::NotWaited { arrival }), .. } => {
+            let Some(BarrierUse { barrier, by }) = arrival else {
+                return format!(
+                    "let {} arrive at another barrier when it has used the stage, and wait for \
+                     that before the stage is used again",
+                    who(wait)
+                );
+            };
+            let (barrier, who) = (names.barrier(*barrier), who(by));
+            format!(
+                "wait for {barrier} before the stage is used, for the phase in which {who} arrives"
+            )
+        }
         Cause::PhaseOverrun { barrier, .. } | Cause::ArrivedTwice { barrier, .. } => format!(
             "let each warp arrive at {} once for each phase, and only after the wait for the \
              phase before",
@@ -420,16 +477,7 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
                 }
                 None => "wait for the copy before the read".into(),
             },
-            Mistake::WaitedForOver { waited: PHASE_BEFORE_FIRST, .. } => {
-                "who reads waits for `Phase::FIRST` first; the phase before it is for who waits \
-                 for memory that is free at first"
-                    .into()
-            }
-            Mistake::WaitedForOver { .. } => {
-                "wait for the next phase: keep the phase that `wait` returns, for each barrier by \
-                 itself, or take it from `PipelineState`"
-                    .into()
-            }
+            Mistake::WaitedForOver(over) => for_over_help(over),
             Mistake::ReleasedEarly { .. } => {
                 "arrive after the last read; where a `wgmma` reads, after the wait for its group"
                     .into()

@@ -24,7 +24,8 @@ mod report;
 mod sparse;
 
 pub use cause::{
-    Actor, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse,
+    Actor, Ahead, BarrierPhase, BarrierUse, Cause, EarlyEnd, Mistake, PHASE_BEFORE_FIRST, PhaseUse,
+    WaitForOver,
 };
 pub use error::{Finding, SimError};
 pub use misuse::{

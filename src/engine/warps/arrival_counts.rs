@@ -2,7 +2,7 @@
 //! warp that arrives too often.
 
 use crate::engine::findings::{
-    Actor, BarrierPhase, Cause, EarlyEnd, Place, address_of, split_address,
+    Actor, Ahead, BarrierPhase, BarrierUse, Cause, EarlyEnd, Place, address_of, split_address,
 };
 use crate::engine::memory::race::Access;
 use crate::engine::warps::barrier_history::Arrived;
@@ -83,7 +83,47 @@ pub(super) fn overrun(
         wait: Actor { block, warp, lane: None, place },
         behind,
         arrival: cluster_actor(cluster, arrival.by),
+        ahead: ahead(cluster, address_of(rank, address), (agent, arrival.by.agent)),
     })
+}
+
+/// Why warp `first` is ahead of warp `last`, which waits for its arrivals at this barrier. At
+/// another one, `first` should wait for `last`.
+fn ahead(cluster: &ClusterState, at: u32, (last, first): (usize, usize)) -> Option<Ahead> {
+    // The arrivals of `last`; the waits of `first` there, and where no other warp has arrived.
+    let (mut paces, mut waits, mut waits_elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+    // Whether `first` has waited for another warp, or `last` for `first`, in some other way.
+    let mut is_paced = false;
+    for (rank, block) in cluster.blocks.iter().enumerate() {
+        for (local, Barrier { history, .. }) in block.barriers.try_borrow().ok()?.iter() {
+            let address = address_of(rank, local);
+            let wait = history.wait_of(first).map(|wait| (address, wait));
+            let arrives = |agent| history.arrivals().find(|of| of.by.agent == agent);
+            if address == at {
+                is_paced |= wait.is_some();
+            } else if let Some(arrival) = arrives(last) {
+                paces.push((address, arrival.by));
+                waits.extend(wait);
+            } else if history.arrivals().all(|of| of.by.agent == first) {
+                is_paced |= arrives(first).is_some() && history.wait_of(last).is_some();
+                waits_elsewhere.extend(wait);
+            } else {
+                is_paced |= wait.is_some();
+            }
+        }
+    }
+    let waits = if paces.is_empty() { waits_elsewhere } else { waits };
+    if let Some((address, wait)) = waits.into_iter().max_by_key(|(_, wait)| wait.by.tick) {
+        return wait.again.then(|| Ahead::WaitedForOver(wait.for_over(cluster, address)));
+    }
+    // In a ring, the barrier of the oldest arrival is the next one.
+    match paces.into_iter().min_by_key(|(_, arrival)| arrival.tick) {
+        Some((barrier, arrival)) => {
+            let by = cluster_actor(cluster, arrival);
+            Some(Ahead::NotWaited { arrival: Some(BarrierUse { barrier, by }) })
+        }
+        None => (!is_paced).then_some(Ahead::NotWaited { arrival: None }),
+    }
 }
 
 /// The mistake of a barrier whose count is smaller than the number of warps that arrive at it, or

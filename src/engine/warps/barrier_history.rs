@@ -1,6 +1,6 @@
 //! The operations on an mbarrier, remembered for reports.
 
-use crate::engine::findings::{Actor, Cause, Mistake, PHASE_BEFORE_FIRST, PhaseUse};
+use crate::engine::findings::{Actor, Cause, Mistake, PHASE_BEFORE_FIRST, PhaseUse, WaitForOver};
 use crate::engine::memory::order::Order;
 use crate::engine::memory::race::{Access, NO_CLOSURE};
 use crate::engine::warps::block::ClusterState;
@@ -92,14 +92,15 @@ impl Waited {
         self.again || self.phase == PHASE_BEFORE_FIRST
     }
 
-    /// The mistake of such a wait for the barrier at this address.
+    /// Such a wait for the barrier at this address, for a report.
+    pub(super) fn for_over(self, cluster: &ClusterState, barrier: u32) -> WaitForOver {
+        let wait = cluster_actor(cluster, self.by);
+        WaitForOver { wait, barrier, waited: self.phase, again: self.again }
+    }
+
+    /// The mistake of such a wait.
     pub(super) fn mistake(self, cluster: &ClusterState, barrier: u32) -> Mistake {
-        Mistake::WaitedForOver {
-            wait: cluster_actor(cluster, self.by),
-            barrier,
-            waited: self.phase,
-            again: self.again,
-        }
+        Mistake::WaitedForOver(self.for_over(cluster, barrier))
     }
 
     /// The wait, for a report.
