@@ -42,7 +42,8 @@ fn deadlock_names_all_warps() {
    = in kernel `wait`, block (0, 0, 0)
    = warps 0 and 2 wait at {file}:{line}:15
    = warp 1 has ended
-   = help: every warp of a block must come to `sync` equally often"
+   = help: every warp of a block must come to `sync` equally often; in a branch for the warps of a \
+            warpgroup, take the `sync` of the warpgroup"
     );
     assert_eq!(error.to_string(), expected);
 }

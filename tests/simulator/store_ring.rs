@@ -24,6 +24,8 @@ enum Plant {
     ReleasedTwice,
     /// The writer hands a stage over before it fills it.
     EarlyReady,
+    /// The reader waits at a `sync` of the block in each round.
+    SyncOfBlock,
 }
 
 use Plant::*;
@@ -71,6 +73,9 @@ fn ring(
                 ready.wait(warp, Phase::FIRST);
             } else if !is(NotWaited) {
                 ready.wait(warp, state.phase());
+            }
+            if is(SyncOfBlock) {
+                block.sync();
             }
             if is(EarlyRelease) {
                 arrive(free);
@@ -154,6 +159,12 @@ fn an_early_arrival_is_a_race() {
         let title = format!("error: race: {race} of `rows[0] row 0, column 0`, with a ");
         titles(plant).iter().for_each(|text| assert!(text.starts_with(&title), "{text}"));
     }
+}
+
+#[test]
+fn a_sync_of_the_block_in_the_reader_is_named() {
+    let title = "error: deadlock: warp 0 waits at a `sync` that not all warps reach";
+    titles(SyncOfBlock).iter().for_each(|text| assert_eq!(text, title));
 }
 
 #[test]

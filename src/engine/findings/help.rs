@@ -73,8 +73,8 @@ impl Misuse {
                     if synced.is_some() { ", in a loop also at the end of a round" } else { "" };
                 format!(
                     "put a `sync` of the block between the two{in_loop} (of the warpgroup, if only \
-                     its warps come there); or, with an mbarrier between them, a `sync` of the \
-                     warp before its arrival"
+                     its warps come there); or, with an mbarrier: after the first, a `sync` of \
+                     the warp and its arrival; before the second, the wait"
                 )
             }
             Misuse::Race { other: Agent::WarpOfPeer { .. }, .. } => {
@@ -121,9 +121,9 @@ impl Misuse {
                 format!("blocks run in any order: {remedy}")
             }
             Misuse::Race { other: Agent::WarpGroup, .. } => {
-                "if the write is to come first, put a `sync` of the block between the two; if it \
-                 is to come later, it must know of the warpgroup's wait for the `wgmma`, by a \
-                 `sync` or a barrier"
+                "if the write is to come first, put a `sync` of the block between the two (of the \
+                 warpgroup, if only its warps come there), or an mbarrier; if it is to come later, \
+                 it must know of the warpgroup's wait for the `wgmma`, by a `sync` or a barrier"
                     .into()
             }
             Misuse::Race { other: Agent::Asynchronous, .. } => {
@@ -407,7 +407,11 @@ impl Misuse {
 /// The help line of a wait without end.
 fn awaited_help(awaited: Awaited, names: Namer) -> String {
     match awaited {
-        Awaited::Sync => "every warp of a block must come to `sync` equally often".into(),
+        Awaited::Sync => {
+            "every warp of a block must come to `sync` equally often; in a branch for the warps of \
+             a warpgroup, take the `sync` of the warpgroup"
+                .into()
+        }
         Awaited::Named { .. } => {
             "let the missing warps arrive at the named barrier in each phase, 32 threads each; or \
              give it fewer threads"

@@ -48,10 +48,15 @@ fn levels(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) ->
     if has_some_arrivals(waits) {
         return 3;
     }
-    // A warp that arrived before and waits now arrives again after its own wait.
-    let arrived = history.into_iter().flat_map(|history| history.arrivals());
-    let mut arrived = arrived.filter(|of| of.phase != phase);
-    if arrived.any(|of| is_waiting(of.by.agent)) { 7 } else { 5 }
+    // A warp that arrived before and waits now arrives again after its own wait. If none has
+    // arrived, warps that wait at a `sync` may arrive after it.
+    let mut arrived = history.into_iter().flat_map(|history| history.arrivals()).peekable();
+    let is_of_waiting = if arrived.peek().is_none() {
+        progress.iter().any(|of| matches!(of, Progress::Waiting(Waiting::Sync(_))))
+    } else {
+        arrived.any(|of| of.phase != phase && is_waiting(of.by.agent))
+    };
+    if is_of_waiting { 7 } else { 5 }
 }
 
 /// Whether a wait is for a phase in which some warps have arrived, and others have not.
