@@ -25,6 +25,8 @@ enum Plant {
     PhaseOfConsumer,
     /// The producer neither loads nor arrives.
     MissingLoad,
+    /// Each lane of the producer arrives and loads.
+    EachLane,
     EarlyRelease,
     ReleasedTwice,
     TooFewArrivals,
@@ -71,11 +73,14 @@ fn ring(
             } else if !is(plant, Refill) && !is(plant, RefillBehindFull) {
                 empty.wait(warp, state.prev_phase());
             }
-            if !is(plant, MissingLoad) {
-                warp.elect(|lane| {
-                    full.arrive_expecting(lane, 256);
-                    row.load_tma(lane, a.bulk(round * 64), full);
-                });
+            let load = |lane: Lane<'_>| {
+                full.arrive_expecting(lane, 256);
+                row.load_tma(lane, a.bulk(round * 64), full);
+            };
+            if is(plant, EachLane) {
+                warp.each(load);
+            } else if !is(plant, MissingLoad) {
+                warp.elect(load);
             }
             if is(plant, RefillBehindFull) {
                 full.wait(warp, state.phase());
@@ -439,6 +444,8 @@ titles! {
     ring_missing_load: run_ring, MissingLoad,
         "deadlock: warp 0 waits for `full[0]`, and nothing ends its phase 0: 1 of 1 arrivals \
          missing\n";
+    ring_each_lane: run_ring, EachLane,
+        "`full[0]` gets too many arrivals: 2 lanes of warp 1 arrive, and a phase has 1\n";
     ring_early_release: run_ring, EarlyRelease,
         "`rows[0] row 0, column 0` is released too early: warp 0 arrives at `empty[0]` before its \
          read is over\n";

@@ -403,9 +403,9 @@ pub(super) fn help(cause: &Cause, names: Namer) -> String {
              readers (`empty`), who arrive when they have read"
                 .into()
         }
-        Cause::ArrivedByLanes { barrier, lanes, .. } => format!(
+        Cause::ArrivedByLanes { barrier, .. } => format!(
             "arrive in one lane, by `warp.elect(|lane| ..)`; or initialise {} for the arrivals of \
-             all lanes, {lanes} for each warp",
+             all lanes that arrive",
             names.barrier(*barrier)
         ),
         Cause::RunsAhead { wait: Some((of, _)), .. } => format!(

@@ -29,6 +29,9 @@ pub(super) fn runs_ahead(
 ) -> Option<Cause> {
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
+    if let Some(cause) = by_lanes(cluster, rank, address, barrier) {
+        return Some(cause);
+    }
     let (history, phase) = (&barrier.history, barrier.phase());
     let is_first = |of: &Arrived| of.by.agent == agent && of.phase == phase;
     let first = history.arrivals().find(is_first)?.by;
@@ -126,18 +129,27 @@ fn ahead(cluster: &ClusterState, at: u32, (last, first): (usize, usize)) -> Opti
     }
 }
 
+/// The mistake of a warp whose lanes arrive where one should.
+fn by_lanes(cluster: &ClusterState, rank: usize, address: u32, at: &Barrier) -> Option<Cause> {
+    let (of, history) = (at.count(), &at.history);
+    let (lanes, last) = history.most_lanes?;
+    let (barrier, last) = (address_of(rank, address), cluster_actor(cluster, last));
+    (lanes > of && !history.is_lowered).then_some(Cause::ArrivedByLanes {
+        barrier,
+        of,
+        lanes,
+        last,
+    })
+}
+
 /// The mistake of a barrier whose count is smaller than the number of warps that arrive at it, or
 /// of lanes of a warp.
 pub(super) fn wrong_count(cluster: &ClusterState, rank: usize, address: u32) -> Option<Cause> {
     let barriers = cluster.blocks[rank].barriers.borrow();
     let barrier = barriers.get(address)?;
     let (history, of) = (&barrier.history, barrier.count());
-    if let Some((lanes, last)) = history.most_lanes
-        && lanes > of
-        && !history.is_lowered
-    {
-        let (barrier, last) = (address_of(rank, address), cluster_actor(cluster, last));
-        return Some(Cause::ArrivedByLanes { barrier, of, lanes, last });
+    if let Some(cause) = by_lanes(cluster, rank, address, barrier) {
+        return Some(cause);
     }
     let number = history.arrivals().map(|of| of.lanes).sum();
     let is_wrong = number > of && !history.is_lowered;

@@ -65,9 +65,9 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Whether another lane arrives by the same line, in the same section.
+    /// Whether another lane of the warp arrives by the same line, in the same section.
     fn is_followed_by(&self, by: Access) -> bool {
-        let of = |by: Access| (by.location, by.closure);
+        let of = |by: Access| (by.agent, by.location, by.closure);
         by.closure != NO_CLOSURE && of(by) == of(self.by) && by.by != self.by.by
     }
 }
@@ -144,6 +144,14 @@ impl BarrierHistory {
                 *last = arrived;
             }
             None => self.arrivals.push(arrived),
+        }
+    }
+
+    /// Records an arrival that the running phase does not need.
+    pub(super) fn note_refused(&mut self, by: Access, phase: u32) {
+        let is_first = |of: &&Arrived| of.phase == phase && of.is_followed_by(by);
+        if let Some(first) = self.arrivals.iter().find(is_first) {
+            self.most_lanes = Some((first.lanes + 1, by));
         }
     }
 

@@ -225,6 +225,7 @@ impl Barrier {
         let arrivals = count.saturating_mul(lanes);
         // Before the bytes: the phase must stay as it is if other warps run on.
         if arrivals > self.pending {
+            self.history.note_refused(by, self.phase);
             return Err(BarrierMisuse::TooManyArrivals { of: self.count });
         }
         let state = u64::from(self.phase & state::PHASES)
