@@ -133,9 +133,13 @@ impl<'b> WarpGroup<'b> {
     /// registers. Needs a build for one architecture or family from Hopper on, such as sm_90a,
     /// sm_100f or sm_120a.
     ///
-    /// If the kernel sets `threads` and `min_blocks`, each thread starts with as many registers as
-    /// fit the SM. The code after this instruction is compiled by ptxas to fit `COUNT`. All warps
-    /// of the warpgroup execute it at the same source line. They wait for each other
+    /// The kernel sets `min_blocks` or `max_registers`, or ptxas ignores the instruction, and the
+    /// build refuses the kernel. With `min_blocks = 1`, each thread starts with as many registers
+    /// as fit the SM: 168 of 384 threads, in the example. Its warpgroups then share 384 x 168
+    /// registers, which are 128 x 40 and 256 x 232.
+    ///
+    /// The code after this instruction is compiled by ptxas to fit `COUNT`. All warps of the
+    /// warpgroup execute it at the same source line. They wait for each other
     /// ([`sync`](Self::sync)) before they execute another one. The simulator reports warps that do
     /// not.
     ///

@@ -1,7 +1,7 @@
 //! Finds instructions between a `wgmma` and its wait that touch its registers or may panic. ptxas
 //! names only the kernel.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 
 /// The maximum number of branches between a check and its trap: LLVM writes one, and the builder
@@ -23,13 +23,17 @@ pub struct Touch {
     by: Place,
 }
 
-/// A branch that may lead to a panic while a `wgmma` is in flight, on some path through the kernel.
-/// If lanes may branch differently, ptxas inserts a wait for the `wgmma` before it.
+/// Branches that may lead to a panic while a `wgmma` is in flight, on some path through the kernel.
+/// If lanes may branch differently at one of them, ptxas inserts a wait for the `wgmma` before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct Checks {
     wgmma: Place,
-    by: Place,
+    /// In the order of the PTX; at least one.
+    branches: Vec<Place>,
 }
+
+/// Branches that a message shows.
+const SHOWN_BRANCHES: usize = 4;
 
 /// An instruction, and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +73,9 @@ impl fmt::Display for Touch {
         };
         let remedy = match self.role {
             Role::A => {
-                "load A after the wait; or, in a loop, do two steps in each iteration, each with \
-                 its own registers for A, or end the iteration with a wait for all groups"
+                "make all fragments of A before the first `accumulate_registers`, or after the \
+                 wait; or, in a loop, do two steps in each iteration, each with its own registers \
+                 for A, or end the iteration with a wait for all groups"
             }
             Role::Accumulators => {
                 "use the accumulators after the wait; or, in a loop that alternates two of them, \
@@ -85,20 +90,26 @@ impl fmt::Display for Touch {
     }
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { wgmma, by } = self;
-        writeln!(f, "  `{}` ({wgmma}) is in flight", wgmma.name())?;
+        let Self { wgmma, branches } = self;
         writeln!(
             f,
-            "  when `{}` ({by}) may branch to a panic, with no wait for that group in between:",
-            by.text
+            "  `{}` ({wgmma}) is in flight, with no wait for its group, where the kernel may \
+             branch to a panic:",
+            wgmma.name()
         )?;
+        for by in branches.iter().take(SHOWN_BRANCHES) {
+            writeln!(f, "    `{}` ({by})", by.text)?;
+        }
+        if let more @ 1.. = branches.len().saturating_sub(SHOWN_BRANCHES) {
+            writeln!(f, "    and {more} more")?;
+        }
         write!(
             f,
-            "  if lanes may take the branch differently, as in a bounds check, move it before the \
-             `wgmma`, or after the wait; or load without a panic: `if i < a.len() {{ a.get(i) }} \
-             else {{ 0 }}`"
+            "  if lanes may take a branch differently, as in a bounds check, move it before the \
+             `wgmma`, or after the wait; or show that the index is in bounds: `if i < a.len() {{ \
+             a.get(i) }} else {{ 0 }}`, or `row % ROWS` for a tile"
         )
     }
 }
@@ -138,10 +149,10 @@ pub fn first_touch(ptx: &str, kernel: &str) -> Option<Touch> {
     kernels(ptx).find(|(name, _)| *name == kernel)?.1.first_touch()
 }
 
-/// Finds the kernel's first check with a `wgmma` in flight.
-pub fn first_check(ptx: &str, kernel: &str) -> Option<Check> {
+/// Finds the checks of the kernel's first `wgmma` that has some in flight.
+pub fn first_checks(ptx: &str, kernel: &str) -> Option<Checks> {
     let (_, body) = kernels(ptx).find(|(name, _)| *name == kernel)?;
-    body.multiplications().filter_map(|at| body.check(at)).min_by_key(|check| check.by.line)
+    body.multiplications().filter_map(|at| body.checks(at)).min_by_key(|of| of.branches[0].line)
 }
 
 /// The names and the lines of the kernels.
@@ -187,25 +198,27 @@ impl<'p> Body<'p> {
     /// flight.
     fn touch(&self, wgmma: usize) -> Option<Touch> {
         let (accumulators, a) = registers_of(self.lines[wgmma]);
-        self.find_in_flight(wgmma, |at| {
+        self.in_flight(wgmma).into_iter().find_map(|at| {
             let (register, role, index) = touched(self.lines[at], &accumulators, &a)?;
             let [wgmma, by] = [wgmma, at].map(|at| self.place(at));
             Some(Touch { wgmma, register: register.to_owned(), role, index, by })
         })
     }
 
-    /// Finds the nearest branch after the `wgmma` that may lead to a panic with it in flight.
-    fn check(&self, wgmma: usize) -> Option<Check> {
-        self.find_in_flight(wgmma, |at| {
-            let is_check = self.lines[at].starts_with('@')
-                && self.behind(at).any(|at| self.is_panic(at, MOST_BRANCHES));
-            is_check.then(|| Check { wgmma: self.place(wgmma), by: self.place(at) })
-        })
+    /// Finds the branches after the `wgmma` that may lead to a panic with it in flight.
+    fn checks(&self, wgmma: usize) -> Option<Checks> {
+        let is_check = |at: &usize| {
+            self.lines[*at].starts_with('@')
+                && self.behind(*at).any(|at| self.is_panic(at, MOST_BRANCHES))
+        };
+        let lines: BTreeSet<usize> = self.in_flight(wgmma).into_iter().filter(is_check).collect();
+        let branches: Vec<Place> = lines.into_iter().map(|at| self.place(at)).collect();
+        (!branches.is_empty()).then(|| Checks { wgmma: self.place(wgmma), branches })
     }
 
-    /// Walks the paths from a `wgmma`, breadth first, as long as it is in flight. Returns the first
-    /// result of `find`.
-    fn find_in_flight<F>(&self, wgmma: usize, find: impl Fn(usize) -> Option<F>) -> Option<F> {
+    /// The lines on the paths from a `wgmma`, breadth first, as long as it is in flight.
+    fn in_flight(&self, wgmma: usize) -> Vec<usize> {
+        let mut lines = Vec::new();
         let mut seen = HashSet::new();
         let mut next: VecDeque<(usize, usize)> = self.behind(wgmma).map(|at| (at, 0)).collect();
         while let Some((at, mut groups)) = next.pop_front() {
@@ -219,12 +232,12 @@ impl<'p> Body<'p> {
                 if groups > newest {
                     continue;
                 }
-            } else if let Some(found) = find(at) {
-                return Some(found);
+            } else {
+                lines.push(at);
             }
             next.extend(self.behind(at).map(|at| (at, groups)));
         }
-        None
+        lines
     }
 
     /// Whether this line leads to nothing but a trap, within this number of branches.
@@ -447,27 +460,28 @@ wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%r1, %r2, %r3, %r4}}, \
         let at = ".loc\t1 43 7 // kernels/src/product.rs:43:7 @[ src/lib.rs:9:1 @[ src/lib.rs:7:5 \
                   ] ]\n\t";
         for check in ["@%p2 bra \t$L__BB0_8;", "@%p2 bra \t$L__BB0_1;\n\tbra.uni \t$L__BB0_8;"] {
-            let check =
-                first_check(&with(&format!("{at}{check}"), panics), "product").unwrap().to_string();
+            let check = first_checks(&with(&format!("{at}{check}"), panics), "product")
+                .unwrap()
+                .to_string();
             let place = "product.rs:43, inlined at src/lib.rs:9, inlined at src/lib.rs:7, line 28 \
-                         of the PTX) may branch to a panic";
+                         of the PTX)\n";
             assert!(check.contains(place), "{check}");
         }
         assert_eq!(
-            first_check(
+            first_checks(
                 &with("@%p2 bra \t$L__BB0_8;", &panics.replace("trap; exit", "ret")),
                 "product"
             ),
             None
         );
         assert_eq!(
-            first_check(&with("mov.b32 \t%r10, %r9;", panics), "product"),
+            first_checks(&with("mov.b32 \t%r10, %r9;", panics), "product"),
             None,
             "nothing is checked"
         );
         let behind = with("mov.b32 \t%r10, %r9;", panics)
             .replace("st.global", "@%p2 bra \t$L__BB0_8;\n\tst.global");
-        assert_eq!(first_check(&behind, "product"), None, "it is checked behind the wait");
+        assert_eq!(first_checks(&behind, "product"), None, "it is checked behind the wait");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::in_flight::{first_check, first_touch, first_touches};
+use super::in_flight::{first_checks, first_touch, first_touches};
 use crate::arch::PtxVersion;
 
 /// ptxas's report about a module.
@@ -29,7 +29,7 @@ pub struct Usage {
 
 /// Reads the output of a successful run on this PTX. A remark about serialised instructions or
 /// injected waits is an error. The error names the `wgmma` whose registers are touched, and the
-/// place.
+/// place. A remark that `setmaxnreg` is ignored for lack of launch bounds is an error, too.
 ///
 /// In some loops, such as those with a `break`, ptxas remarks nothing and overwrites the registers.
 /// So a kernel that touches registers in flight is an error in any case.
@@ -44,6 +44,8 @@ pub fn read(output: &str, ptx: &str) -> Result<Report> {
         let is_fatal = |code| FATAL_REMARKS.contains(&code);
         if remark_code(line).map_or(line.contains("Potential Performance Loss"), is_fatal) {
             fatal.push(with_place(line, ptx));
+        } else if let Some(ignored) = without_count(line, ptx) {
+            fatal.push(ignored);
         } else if remark_code(line).is_some() || line.starts_with("ptxas warning") {
             report.remarks.push(unknown_stack(line).unwrap_or_else(|| line.to_owned()));
         }
@@ -112,10 +114,33 @@ fn with_place(line: &str, ptx: &str) -> String {
     };
     let remark = format!("kernel `{kernel}`: {line}");
     let touch = first_touch(ptx, &kernel).map(|touch| touch.to_string());
-    match touch.or_else(|| first_check(ptx, &kernel).map(|check| check.to_string())) {
+    match touch.or_else(|| first_checks(ptx, &kernel).map(|checks| checks.to_string())) {
         Some(why) => format!("{remark}\n{why}"),
         None => format!("{remark}\n  {WITHOUT_PLACE}"),
     }
+}
+
+/// The remark that `setmaxnreg` has no effect, with the kernels whose launch bounds do not set the
+/// registers of a thread, and the remedy. `None` if it is about a function that a kernel calls.
+fn without_count(line: &str, ptx: &str) -> Option<String> {
+    if !line.contains("'setmaxnreg' ignored; unable to determine register count") {
+        return None;
+    }
+    let kernels = ptx.split(".entry ").skip(1).filter_map(|kernel| kernel.split("\n}").next());
+    let named = kernels.filter(|kernel| {
+        kernel.contains("setmaxnreg.")
+            && ![".minnctapersm", ".maxnreg"].iter().any(|bound| kernel.contains(bound))
+    });
+    let named: Vec<String> = named
+        .filter_map(|kernel| Some(format!("kernel `{}`: ", kernel.split_once('(')?.0)))
+        .collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "{}{line}\n  `#[kernel(min_blocks = 1, ..)]` or `max_registers = N` sets how many \
+             registers a thread has at first, which `give_registers` and `take_registers` change",
+            named.concat()
+        )
+    })
 }
 
 /// The remedy if no instruction touches registers in flight: ptxas moves some there itself.
@@ -254,8 +279,30 @@ ptxas info    : Used 14 registers, used 0 barriers
         let refused = read(read_in_flight, "").unwrap_err().to_string();
         assert!(refused.contains("kernel `reader`: ptxas info    : (C7514)"), "{refused}");
         assert!(refused.contains("make all accumulators, zeros too, before"), "{refused}");
-        assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
+        assert!(with("C7507").unwrap().remarks[0].contains("(C7507)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
+    }
+
+    #[test]
+    fn ignored_setmaxnreg_is_error_and_its_kernel_is_named() {
+        let ignored = "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; \
+                       unable to determine register count at entry.\n";
+        let body = "\n{\nsetmaxnreg.dec.sync.aligned.u32 40;\nret;\n}\n";
+        let ptx = format!(
+            ".visible .entry plain()\n{{\nret;\n}}\n.visible .entry bounded()\n.maxntid 384\n\
+             .minnctapersm 1{body}.visible .entry unbounded()\n.maxntid 384{body}"
+        );
+        let refused = read(&format!("{ignored}{OUTPUT}"), &ptx).unwrap_err().to_string();
+        assert!(
+            refused.contains("slow:\nkernel `unbounded`: ptxas info    : (C7508)"),
+            "{refused}"
+        );
+        assert!(refused.contains("`#[kernel(min_blocks = 1, ..)]`"), "{refused}");
+        let called = format!(
+            ".visible .entry takes()\n{{\nmov.b64 %rd1, setmaxnreg_dec;\nret;\n}}\n\
+             .func setmaxnreg_dec(){body}"
+        );
+        assert_eq!(read(&format!("{ignored}{OUTPUT}"), &called).unwrap().remarks.len(), 1);
     }
 
     #[test]

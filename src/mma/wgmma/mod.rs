@@ -444,8 +444,9 @@ where
 {
     /// Issues D = A x B + D. Each warp has its 16 rows of A in registers.
     ///
-    /// A's registers stay in use until the wait. A loop that loads the next step's A before the
-    /// wait needs other registers for it: unroll the loop by two, with a fragment for each step.
+    /// A's registers stay in use until the wait. So make all fragments of a step before its first
+    /// `accumulate_registers`. A loop that loads the next step's A before the wait needs other
+    /// registers for it: unroll the loop by two, with a fragment for each step.
     /// Between the issue and the wait, avoid code that can panic in some lanes only, such as a
     /// bounds check. ptxas would insert a wait there. The builder refuses a kernel that
     /// overwrites A's registers, or for which ptxas remarks on a wait. It names the place.
