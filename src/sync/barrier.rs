@@ -230,6 +230,7 @@ macro_rules! arrivals {
 macro_rules! looks {
     ($($(#[$doc:meta])* $name:ident($($operand:ident)?);)*) => {$(
         $(#[$doc])*
+        #[must_use = "the phase may not be over"]
         #[inline]
         #[track_caller]
         pub fn $name(self, lane: Lane<'_>, phase: Phase, $($operand: u32)?) -> bool

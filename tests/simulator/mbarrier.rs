@@ -298,6 +298,22 @@ fn too_many_arrivals_or_bytes_are_errors() {
     assert_eq!(misuse(&error), BarrierMisuse::TooManyBytes { bytes: 1 << 20 });
 }
 
+/// A lane arrives and lowers the count of later phases, and then it arrives `more` times.
+#[kernel(threads = 32, target = "sm_90")]
+fn last_arrival(block: &Block, #[shared] barrier: BarrierMemory, more: u32) {
+    let (warp, barrier) = (block.warp(), barrier.init(block, 3));
+    warp.elect(|lane| _ = barrier.arrive_drop(lane));
+    warp.elect(|lane| (0..more).for_each(|_| _ = barrier.arrive(lane)));
+    barrier.wait(warp, Phase::FIRST);
+}
+
+#[test]
+fn a_lowered_count_is_that_of_the_next_phase() {
+    last_arrival::simulate(1, 2).check();
+    let error = last_arrival::simulate(1, 1).unwrap_err().to_string();
+    assert!(error.contains("phase 0: 1 of 3 arrivals missing"), "{error}");
+}
+
 #[kernel(threads = 32, target = "sm_90")]
 fn counts(block: &Block, #[shared] barrier: BarrierMemory, count: u32, arrivals: u32) {
     let barrier = barrier.init(block, count); // <- count

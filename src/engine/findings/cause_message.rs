@@ -196,12 +196,20 @@ pub(super) fn title(f: &mut fmt::Formatter<'_>, cause: &Cause, names: Namer) -> 
                     }
                 }
                 Mistake::WaitedForOver(over) => for_over(f, over, names),
-                Mistake::ReleasedEarly { barrier, .. } => write!(
-                    f,
-                    "{memory} is released too early: {} arrives at {} before its read is over",
-                    who(read),
-                    names.barrier(*barrier)
-                ),
+                Mistake::ReleasedEarly { release, barrier } => {
+                    let (releases, reads) = (who(release), who(read));
+                    let of = if releases == reads {
+                        "its read".into()
+                    } else {
+                        format!("the read by {reads}")
+                    };
+                    write!(
+                        f,
+                        "{memory} is released too early: {releases} arrives at {} before {of} is \
+                         over",
+                        names.barrier(*barrier)
+                    )
+                }
                 Mistake::ReleasedWithoutSync { barrier, .. } => write!(
                     f,
                     "{memory} is released too early: {} arrives at {} with no `sync` of the warp \

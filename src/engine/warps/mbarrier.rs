@@ -42,7 +42,8 @@ pub(crate) struct Barriers {
 pub(crate) struct Barrier {
     /// Arrivals that each phase needs, from the next phase on.
     count: u32,
-    /// Arrivals that the current phase still needs.
+    /// Arrivals that the current phase needs, and those that are still missing.
+    of_phase: u32,
     pending: u32,
     /// Bytes that the current phase still expects. Negative if more bytes have landed than are
     /// expected so far.
@@ -226,7 +227,7 @@ impl Barrier {
         // Before the bytes: the phase must stay as it is if other warps run on.
         if arrivals > self.pending {
             self.history.note_refused(by, self.phase);
-            return Err(BarrierMisuse::TooManyArrivals { of: self.count });
+            return Err(BarrierMisuse::TooManyArrivals { of: self.of_phase });
         }
         let state = u64::from(self.phase & state::PHASES)
             | u64::from(self.pending) << state::PENDING
@@ -248,7 +249,7 @@ impl Barrier {
         if count == 0 {
             return Err(BarrierMisuse::Count { count });
         }
-        let of = self.count;
+        let of = self.of_phase;
         self.pending =
             self.pending.checked_sub(count).ok_or(BarrierMisuse::TooManyArrivals { of })?;
         self.end_phase()
@@ -268,7 +269,7 @@ impl Barrier {
             self.order.end_phase();
             self.history.end_phase();
             self.phase = self.phase.wrapping_add(1);
-            self.pending = self.count;
+            (self.of_phase, self.pending) = (self.count, self.count);
             self.over.join(&std::mem::take(&mut self.released));
             self.over_of_peers.join(&std::mem::take(&mut self.released_by_peers));
         }
@@ -311,7 +312,7 @@ impl Barrier {
         Awaited::Barrier {
             address,
             phase: self.phase,
-            of: self.count,
+            of: self.of_phase,
             arrivals: self.pending,
             bytes: self.bytes,
         }
@@ -469,6 +470,7 @@ pub(crate) fn init(site: Site, form: &'static str, address: u32, count: u32) {
         barriers.made += 1;
         let barrier = Barrier {
             count,
+            of_phase: count,
             pending: count,
             bytes: 0,
             phase: 0,
