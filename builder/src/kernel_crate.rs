@@ -30,19 +30,44 @@ pub struct CompileError {
 fn shortened(errors: &str) -> String {
     const FIRST: usize = 200;
     const LAST: usize = 10;
-    const NO_STD: &str = "\nA kernel crate and its dependencies compile without the standard \
-                          library: put `#![cfg_attr(target_arch = \"nvptx64\", no_std)]` at the \
-                          top of the crate.";
     let lines: Vec<&str> = errors.lines().collect();
     let left_out = lines.len().saturating_sub(FIRST + LAST);
-    let needs_std = errors.contains("can't find crate for `std`");
-    let why = if needs_std { NO_STD } else { "" };
+    let why = remedy(errors);
     if left_out == 0 {
         return format!("{}{why}", errors.trim_end());
     }
     let (first, last) = (lines[..FIRST].join("\n"), lines[lines.len() - LAST..].join("\n"));
     format!("{first}\n\n[{left_out} lines are left out]\n\n{last}{why}")
 }
+
+/// What to do about code that needs the standard library.
+fn remedy(errors: &str) -> String {
+    const NO_STD: &str = "\nA kernel crate and its dependencies compile without the standard \
+                          library: put `#![cfg_attr(target_arch = \"nvptx64\", no_std)]` at the \
+                          top of the crate.";
+    if errors.contains("can't find crate for `std`") {
+        return NO_STD.into();
+    }
+    let is_missing = |method: &&&str| {
+        ["f32", "f64"].iter().any(|float| {
+            errors.contains(&format!("no method named `{method}` found for type `{float}`"))
+        })
+    };
+    STD_METHODS.iter().find(is_missing).map_or_else(String::new, |method| {
+        format!(
+            "\n`{method}` is a method of the standard library, which a GPU lacks. \
+             `ptx_matrix::math` has the hardware's approximate functions: e^x is `ex2_approx(x * \
+             core::f32::consts::LOG2_E)`. The crate `libm` has precise ones."
+        )
+    })
+}
+
+/// Methods of floats that `FloatMath` lacks.
+const STD_METHODS: [&str; 24] = [
+    "exp", "exp2", "exp_m1", "ln", "log", "log2", "log10", "ln_1p", "powf", "sin", "cos", "tan",
+    "sin_cos", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "hypot",
+];
 
 /// The options of a kernel crate's compilation.
 #[derive(Clone, Copy)]
@@ -161,6 +186,17 @@ fn split(archive: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_about_the_standard_library_come_with_a_remedy() {
+        let lacks_exp = "error[E0599]: no method named `exp` found for type `f32` in the current";
+        assert!(
+            shortened(lacks_exp).contains("e^x is `ex2_approx(x * core::f32::consts::LOG2_E)`")
+        );
+        assert!(shortened("error[E0463]: can't find crate for `std`").contains("no_std"));
+        let other = "error[E0599]: no method named `expand` found for type `f32`";
+        assert_eq!(shortened(other), other);
+    }
 
     #[test]
     fn finds_the_library_among_the_messages() {
