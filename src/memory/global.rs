@@ -152,6 +152,30 @@ impl<T: Element> Global<'_, T> {
         self.get_at(index, Site::here())
     }
 
+    /// Reads element `index`, or returns `default` beyond the slice. It never stops the kernel, so
+    /// it may read with a `wgmma` in flight.
+    ///
+    /// ```
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Adds each number and its successor.
+    /// #[kernel(threads = 32)]
+    /// fn sums(block: &Block, x: Global<u32>, d: GlobalMut<u32>) {
+    ///     let warp = block.warp();
+    ///     warp.each(|lane| d.set(lane.id(), x.get(lane.id()) + x.get_or(lane.id() + 1, 0)));
+    /// }
+    ///
+    /// let mut d = [0; 32];
+    /// sums::simulate(1, &[1; 32], &mut d).check();
+    /// assert_eq!(d[30..], [2, 1]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn get_or(self, index: usize, default: T) -> T {
+        // SAFETY: in the slice.
+        if index < self.len() { unsafe { self.get_unchecked(index) } } else { default }
+    }
+
     /// Like [`get`](Self::get), for the source line `site`.
     #[inline]
     pub(crate) fn get_at(self, index: usize, site: Site) -> T {

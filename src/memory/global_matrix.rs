@@ -207,6 +207,37 @@ impl<T: Element, O: Order> GlobalMatrix<'_, T, O> {
         // SAFETY: in the matrix, which is in the slice.
         unsafe { self.elements.get_unchecked(index) }
     }
+
+    /// Reads the element (row, col), or returns `default` outside the matrix. It never stops the
+    /// kernel, so it may read with a `wgmma` in flight.
+    ///
+    /// ```
+    /// use ptx_matrix::memory::GlobalMatrix;
+    /// use ptx_matrix::prelude::*;
+    ///
+    /// /// Copies the first 8 rows of a matrix with 2 columns, and pads them to 4 columns.
+    /// #[kernel(threads = 32)]
+    /// fn pad(block: &Block, x: Global<u32>, d: GlobalMut<u32>) {
+    ///     let x = GlobalMatrix::<u32>::new(x, 8, 2, 2);
+    ///     block.warp().each(|lane| {
+    ///         let (row, col) = (lane.id() / 4, lane.id() % 4);
+    ///         d.set(lane.id(), x.get_or(row, col, 0));
+    ///     });
+    /// }
+    ///
+    /// let mut d = [9; 32];
+    /// pad::simulate(1, &[1; 16], &mut d).check();
+    /// assert_eq!(d[..8], [1, 1, 0, 0, 1, 1, 0, 0]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn get_or(self, row: usize, col: usize, default: T) -> T {
+        if row >= self.rows() || col >= self.cols() {
+            return default;
+        }
+        // SAFETY: in the matrix, which is in the slice.
+        unsafe { self.elements.get_unchecked(self.extent.index(row, col)) }
+    }
 }
 
 impl<T: Element, O: Order> GlobalMatrixMut<'_, T, O> {

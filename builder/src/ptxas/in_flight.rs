@@ -108,8 +108,8 @@ impl fmt::Display for Checks {
         write!(
             f,
             "  if lanes may take a branch differently, as in a bounds check, move it before the \
-             `wgmma`, or after the wait; or show that the index is in bounds: `if i < a.len() {{ \
-             a.get(i) }} else {{ 0 }}`, or `row % ROWS` for a tile"
+             `wgmma`, or after the wait; or read by `a.get_or(i, 0)`, or, from a tile, \
+             at `row % ROWS`"
         )
     }
 }
