@@ -438,10 +438,10 @@ fn awaited_help(awaited: Awaited, names: Namer) -> String {
              `arrive_expecting`",
             names.barrier(address)
         ),
-        Awaited::Barrier { address, of, .. } => format!(
-            "let each phase of {} get as many arrivals as it is initialised for, which is {of}; or \
-             initialise it for fewer",
-            names.barrier(address)
+        Awaited::Barrier { address, of, arrivals, .. } => format!(
+            "let each phase of {} get as many arrivals as it is initialised for, which is {of}{}",
+            names.barrier(address),
+            if arrivals < of { "; or initialise it for fewer" } else { "" }
         ),
     }
 }
