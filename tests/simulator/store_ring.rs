@@ -30,14 +30,15 @@ enum Plant {
 
 use Plant::*;
 
-/// Warp 1 fills the stages. Warp 0 copies them to `d`.
-#[kernel(threads = 64, target = "sm_80")]
+/// Warp 1 fills the stages. Warps 0 and 2 copy them to `d`, in turn if there are two `readers`.
+#[kernel(threads = 96, target = "sm_80")]
 fn ring(
     block: &Block,
     #[shared] rows: SharedRing<Row, 3>,
     #[shared] (ready, free): (SharedRing<BarrierMemory, 3>, SharedRing<BarrierMemory, 3>),
     d: GlobalMut<u32>,
     plant: u32,
+    readers: u32,
 ) {
     let is = |which: Plant| plant == which as u32;
     let (ready, free) = (ready.init(block, 1), free.init(block, 1));
@@ -68,7 +69,7 @@ fn ring(
             if !is(EarlyReady) {
                 arrive(ready);
             }
-        } else {
+        } else if warp.index() as u32 == round as u32 % readers * 2 {
             if is(PhaseNotAdvanced) {
                 ready.wait(warp, Phase::FIRST);
             } else if !is(NotWaited) {
@@ -97,74 +98,73 @@ fn ring(
     }
 }
 
-fn run(plant: Plant, seed: u64) -> Result<(), SimError> {
+fn run(plant: Plant, seed: u64, readers: u32) -> Result<(), SimError> {
     let mut d = vec![0; 512];
-    ring::launch(&Simulator::new(seed), 1, &mut d, plant as u32)?.check()?;
+    ring::launch(&Simulator::new(seed), 1, &mut d, plant as u32, readers)?.check()?;
     assert_eq!(d, (0..512).collect::<Vec<u32>>());
     Ok(())
 }
 
-/// The titles of the reports of 16 orders of the warps.
+/// The titles of the reports of 16 orders of the warps, for one reader and for two.
 fn titles(plant: Plant) -> Vec<String> {
-    let title = |seed| {
-        let error = run(plant, seed).expect_err("a planted mistake").to_string();
-        error.lines().next().unwrap_or_default().to_string()
+    let title = |i: u64| {
+        let error = run(plant, i / 2, 1 + i as u32 % 2).expect_err("a planted mistake");
+        error.to_string().lines().next().unwrap_or_default().to_string()
     };
-    (0..16).map(title).collect()
+    (0..32).map(title).collect()
 }
 
 #[test]
 fn the_correct_ring_passes() {
-    (0..16).for_each(|seed| run(Nothing, seed).unwrap());
+    (0..32).for_each(|i| run(Nothing, i / 2, 1 + i as u32 % 2).unwrap());
 }
 
 #[test]
 fn a_missing_wait_is_named() {
-    let unwritten = "error: read of shared memory that nothing wrote: 4 bytes at `rows[0] row 0, \
-                     column 0`";
-    let not_waited = "error: no wait for `ready[0]` is before the arrival at `free[0]`";
     let titles = titles(NotWaited);
-    assert!(titles.iter().all(|title| title == unwritten || title == not_waited), "{titles:#?}");
-    assert!(titles.iter().any(|title| title == not_waited), "{titles:#?}");
+    let is_named = |title: &String| {
+        title.starts_with("error: no wait for `ready[") && title.contains("arrival at `free[")
+    };
+    let unwritten = "error: read of shared memory that nothing wrote: 4 bytes at `rows[";
+    assert!(titles.iter().all(|of| is_named(of) || of.starts_with(unwritten)), "{titles:#?}");
+    assert!(titles.iter().filter(|of| is_named(of)).count() > 4, "{titles:#?}");
 }
 
 #[test]
 fn a_wait_for_the_same_phase_again_is_named() {
     for (plant, phase) in [
-        (PhaseNotAdvanced, "phase 0 of `ready[1]`"),
-        (ReleasePhaseNotAdvanced, "the phase before the first of `free[1]`"),
+        (PhaseNotAdvanced, "phase 0 of `ready["),
+        (ReleasePhaseNotAdvanced, "the phase before the first of `free["),
     ] {
-        let title = format!(
-            "error: a wait for a phase that is over already: {phase}, and this warp has waited for \
-             it before"
-        );
-        titles(plant).iter().for_each(|text| assert_eq!(*text, title, "{plant:?}"));
+        let title = format!("error: a wait for a phase that is over already: {phase}");
+        titles(plant).iter().for_each(|text| assert!(text.starts_with(&title), "{text}"));
     }
 }
 
 #[test]
 fn a_refill_without_a_wait_is_named() {
-    for seed in 0..16 {
-        let text = run(NotReleased, seed).unwrap_err().to_string();
-        let title = "error: no wait for warp 0 is before the arrival at `ready[0]`\n";
-        assert!(text.starts_with(title), "{text}");
-        let help = "help: let warp 0 arrive at another barrier when it has used the stage";
-        assert!(text.contains(help), "{text}");
+    for title in titles(NotReleased) {
+        let is_named = title.starts_with("error: no wait for warp ");
+        assert!(is_named && title.contains(" is before the arrival at `ready["), "{title}");
     }
+    let text = run(NotReleased, 0, 1).unwrap_err().to_string();
+    let help = "help: let warp 0 arrive at another barrier when it has used the stage";
+    assert!(text.contains(help), "{text}");
 }
 
 #[test]
 fn an_early_arrival_is_a_race() {
     for (plant, race) in [(EarlyRelease, "write"), (EarlyReady, "read")] {
-        let title = format!("error: race: {race} of `rows[0] row 0, column 0`, with a ");
+        let title = format!("error: race: {race} of `rows[");
         titles(plant).iter().for_each(|text| assert!(text.starts_with(&title), "{text}"));
     }
 }
 
 #[test]
 fn a_sync_of_the_block_in_the_reader_is_named() {
-    let title = "error: deadlock: warp 0 waits at a `sync` that not all warps reach";
-    titles(SyncOfBlock).iter().for_each(|text| assert_eq!(text, title));
+    for title in titles(SyncOfBlock) {
+        assert!(title.contains("at a `sync` that not all warps reach"), "{title}");
+    }
 }
 
 #[test]

@@ -61,6 +61,13 @@ pub enum Ahead {
     },
 }
 
+impl Ahead {
+    /// Whether a wait, or the barrier of a missing one, is known.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self, Ahead::NotWaited { arrival: None })
+    }
+}
+
 /// A wait for a phase of an mbarrier that was over before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitForOver {
@@ -291,6 +298,11 @@ impl Cause {
                 Mistake::ReaderNotCounted { made, .. } => Some(made),
             },
         }
+    }
+
+    /// Whether it names the wait that is wrong, or the barrier of a missing one.
+    pub(crate) fn names_wait(&self) -> bool {
+        matches!(self, Cause::PhaseOverrun { ahead: Some(ahead), .. } if ahead.is_known())
     }
 
     /// Whether warps wait for its barrier. Then a wait without end may be its consequence.

@@ -74,19 +74,23 @@ pub(super) fn overrun(
     // A warp that has waited for the phase already is itself behind.
     let is_first =
         barrier.history.wait_of(agent).is_none_or(|wait| wait.phase.wrapping_add(1) == waited);
-    let arrival = barrier
-        .history
-        .arrivals()
-        .find(|of| of.phase == last && of.by.agent != agent)
-        .filter(|_| is_first)?;
+    if !is_first {
+        return None;
+    }
+    let at = address_of(rank, address);
+    let others = barrier.history.arrivals().filter(|of| of.by.agent != agent);
+    let others: Vec<_> = others.map(|of| (of, ahead(cluster, at, (agent, of.by.agent)))).collect();
+    let is_known = |ahead: &Option<Ahead>| ahead.as_ref().is_some_and(Ahead::is_known);
+    let named = others.iter().find(|(_, ahead)| is_known(ahead));
+    let (arrival, ahead) = named.or_else(|| others.iter().find(|(of, _)| of.phase == last))?;
     let (warp, block) = cluster.blocks[0].findings.warp(agent);
     Some(Cause::PhaseOverrun {
-        barrier: address_of(rank, address),
+        barrier: at,
         waited,
         wait: Actor { block, warp, lane: None, place },
         behind,
         arrival: cluster_actor(cluster, arrival.by),
-        ahead: ahead(cluster, address_of(rank, address), (agent, arrival.by.agent)),
+        ahead: ahead.clone(),
     })
 }
 
@@ -97,22 +101,22 @@ fn ahead(cluster: &ClusterState, at: u32, (last, first): (usize, usize)) -> Opti
     let (mut paces, mut waits, mut waits_elsewhere) = (Vec::new(), Vec::new(), Vec::new());
     // Whether `first` has waited for another warp, or `last` for `first`, in some other way.
     let mut is_paced = false;
-    for (rank, block) in cluster.blocks.iter().enumerate() {
-        for (local, Barrier { history, .. }) in block.barriers.try_borrow().ok()?.iter() {
-            let address = address_of(rank, local);
-            let wait = history.wait_of(first).map(|wait| (address, wait));
-            let arrives = |agent| history.arrivals().find(|of| of.by.agent == agent);
-            if address == at {
-                is_paced |= wait.is_some();
-            } else if let Some(arrival) = arrives(last) {
-                paces.push((address, arrival.by));
-                waits.extend(wait);
-            } else if history.arrivals().all(|of| of.by.agent == first) {
-                is_paced |= arrives(first).is_some() && history.wait_of(last).is_some();
-                waits_elsewhere.extend(wait);
-            } else {
-                is_paced |= wait.is_some();
-            }
+    // A warp waits for barriers of its own block only.
+    let (block, _) = cluster.warp(first);
+    for (local, Barrier { history, .. }) in block.barriers.try_borrow().ok()?.iter() {
+        let address = address_of(block.rank, local);
+        let wait = history.wait_of(first).map(|wait| (address, wait));
+        let arrives = |agent| history.arrivals().find(|of| of.by.agent == agent);
+        if address == at {
+            is_paced |= wait.is_some();
+        } else if let Some(arrival) = arrives(last) {
+            paces.push((address, arrival.by));
+            waits.extend(wait);
+        } else if history.arrivals().all(|of| of.by.agent == first) {
+            is_paced |= arrives(first).is_some() && history.wait_of(last).is_some();
+            waits_elsewhere.extend(wait);
+        } else {
+            is_paced |= wait.is_some();
         }
     }
     let waits = if paces.is_empty() { waits_elsewhere } else { waits };

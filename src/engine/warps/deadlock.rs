@@ -182,11 +182,13 @@ pub(super) fn cause(
                     });
                 }
                 BarrierMisuse::PhaseMissed { behind } => {
-                    return arrival_counts::wrong_count(cluster, of, address).or_else(|| {
-                        let agent = cluster.blocks[rank].agent_of(warp?);
-                        let wait = (*behind, place?.clone());
-                        arrival_counts::overrun(cluster, of, address, agent, wait)
-                    });
+                    let agent = cluster.blocks[rank].agent_of(warp?);
+                    let wait = (*behind, place?.clone());
+                    let overrun = arrival_counts::overrun(cluster, of, address, agent, wait);
+                    if overrun.as_ref().is_some_and(Cause::names_wait) {
+                        return overrun;
+                    }
+                    return arrival_counts::wrong_count(cluster, of, address).or(overrun);
                 }
                 _ => None,
             }
