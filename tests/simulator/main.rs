@@ -6,6 +6,7 @@ mod async_stores;
 mod asynchronous;
 mod atomic_reductions;
 mod atomics;
+mod attention_mistakes;
 mod bank_conflicts;
 mod barrier;
 mod barrier_memory;

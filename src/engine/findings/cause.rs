@@ -56,7 +56,7 @@ pub enum Ahead {
     WaitedForOver(WaitForOver),
     /// It does not wait for the other warp.
     NotWaited {
-        /// An arrival of the other warp. `None` if it has not arrived at any barrier yet.
+        /// An arrival of the other warp. `None` before its first one.
         arrival: Option<BarrierUse>,
     },
 }

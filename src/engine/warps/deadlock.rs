@@ -45,16 +45,24 @@ fn levels(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) ->
             (false, true) => 5,
         };
     }
+    let arrived = || history.into_iter().flat_map(|history| history.arrivals());
+    let has_arrived = |agent| arrived().any(|of| of.phase == phase && of.by.agent == agent);
+    // Warps that wait at a `sync` may arrive after it.
+    let is_in_sync = |agent: &usize| {
+        matches!(progress[*agent], Progress::Waiting(Waiting::Sync(_))) && !has_arrived(*agent)
+    };
+    let is_before_sync = (0..progress.len()).any(|agent| is_in_sync(&agent));
     if has_some_arrivals(waits) {
-        return 3;
+        // If only this warp waits elsewhere, it may be the kernel's last `sync`.
+        let waits_for_phase = |of: &&Progress| matches!(of, Progress::Waiting(Waiting::Phases(_)));
+        let others = progress.iter().filter(waits_for_phase).count() > 1;
+        return if is_before_sync && others { 7 } else { 3 };
     }
-    // A warp that arrived before and waits now arrives again after its own wait. If none has
-    // arrived, warps that wait at a `sync` may arrive after it.
-    let mut arrived = history.into_iter().flat_map(|history| history.arrivals()).peekable();
-    let is_of_waiting = if arrived.peek().is_none() {
-        progress.iter().any(|of| matches!(of, Progress::Waiting(Waiting::Sync(_))))
+    // A warp that arrived before and waits now arrives again after its own wait.
+    let is_of_waiting = if arrived().next().is_none() {
+        is_before_sync
     } else {
-        arrived.any(|of| of.phase != phase && is_waiting(of.by.agent))
+        arrived().any(|of| of.phase != phase && is_waiting(of.by.agent))
     };
     if is_of_waiting { 7 } else { 5 }
 }
