@@ -279,7 +279,7 @@ ptxas info    : Used 14 registers, used 0 barriers
         let refused = read(read_in_flight, "").unwrap_err().to_string();
         assert!(refused.contains("kernel `reader`: ptxas info    : (C7514)"), "{refused}");
         assert!(refused.contains("make all accumulators, zeros too, before"), "{refused}");
-        assert!(with("C7507").unwrap().remarks[0].contains("(C7507)"));
+        assert!(with("C7508").unwrap().remarks[0].contains("(C7508)"));
         assert_eq!(with("C7520").unwrap().usage.len(), 2);
     }
 
