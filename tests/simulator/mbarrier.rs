@@ -303,7 +303,7 @@ fn too_many_arrivals_or_bytes_are_errors() {
 fn last_arrival(block: &Block, #[shared] barrier: BarrierMemory, more: u32) {
     let (warp, barrier) = (block.warp(), barrier.init(block, 3));
     warp.elect(|lane| _ = barrier.arrive_drop(lane));
-    warp.elect(|lane| (0..more).for_each(|_| _ = barrier.arrive(lane)));
+    warp.elect(|lane| _ = barrier.arrive_times(lane, more));
     barrier.wait(warp, Phase::FIRST);
 }
 
@@ -312,6 +312,8 @@ fn a_lowered_count_is_that_of_the_next_phase() {
     last_arrival::simulate(1, 2).check();
     let error = last_arrival::simulate(1, 1).unwrap_err().to_string();
     assert!(error.contains("phase 0: 1 of 3 arrivals missing"), "{error}");
+    let error = last_arrival::simulate(1, 3).unwrap_err();
+    assert_eq!(misuse(&error), BarrierMisuse::TooManyArrivals { of: 3 });
 }
 
 #[kernel(threads = 32, target = "sm_90")]

@@ -31,7 +31,7 @@ enum Plant {
 use Plant::*;
 
 /// Warp 1 fills the stages. Warps 0 and 2 copy them to `d`, in turn if there are two `readers`.
-#[kernel(threads = 96, target = "sm_80")]
+#[kernel(threads = 96, target = "sm_90")]
 fn ring(
     block: &Block,
     #[shared] rows: SharedRing<Row, 3>,

@@ -132,7 +132,7 @@ pub enum Cause {
         wait: Actor,
         /// The number of phases that ended since.
         behind: u32,
-        /// An arrival in the last phase.
+        /// An arrival of the warp that is ahead; if none is known to be, one in the last phase.
         arrival: Actor,
         /// Why its author is ahead, if known.
         ahead: Option<Ahead>,

@@ -109,6 +109,13 @@ impl Waited {
     }
 }
 
+/// Replaces the largest number of lanes if this one is larger.
+fn keep_most(most: &mut Option<(u32, Access)>, lanes: u32, by: Access) {
+    if most.is_none_or(|(most, _)| lanes > most) {
+        *most = Some((lanes, by));
+    }
+}
+
 impl BarrierHistory {
     pub(super) fn new(made: Access) -> Self {
         BarrierHistory { made: Some(made), ..BarrierHistory::default() }
@@ -133,9 +140,7 @@ impl BarrierHistory {
             Some(last) => {
                 if last.is_followed_by(by) {
                     arrived.lanes += last.lanes;
-                    if self.most_lanes.is_none_or(|(most, _)| arrived.lanes > most) {
-                        self.most_lanes = Some((arrived.lanes, by));
-                    }
+                    keep_most(&mut self.most_lanes, arrived.lanes, by);
                 }
                 if last.phase == phase && last.by.by == by.by {
                     self.twice.truncate(REMEMBERED - 1);
@@ -151,7 +156,7 @@ impl BarrierHistory {
     pub(super) fn note_refused(&mut self, by: Access, phase: u32) {
         let is_first = |of: &&Arrived| of.phase == phase && of.is_followed_by(by);
         if let Some(first) = self.arrivals.iter().find(is_first) {
-            self.most_lanes = Some((first.lanes + 1, by));
+            keep_most(&mut self.most_lanes, first.lanes + 1, by);
         }
     }
 

@@ -48,10 +48,9 @@ fn levels(cluster: &ClusterState, progress: &[Progress], waits: &WaitingWarp) ->
     let arrived = || history.into_iter().flat_map(|history| history.arrivals());
     let has_arrived = |agent| arrived().any(|of| of.phase == phase && of.by.agent == agent);
     // Warps that wait at a `sync` may arrive after it.
-    let is_in_sync = |agent: &usize| {
-        matches!(progress[*agent], Progress::Waiting(Waiting::Sync(_))) && !has_arrived(*agent)
-    };
-    let is_before_sync = (0..progress.len()).any(|agent| is_in_sync(&agent));
+    let is_before_sync = progress.iter().enumerate().any(|(agent, of)| {
+        matches!(of, Progress::Waiting(Waiting::Sync(_))) && !has_arrived(agent)
+    });
     if has_some_arrivals(waits) {
         // If only this warp waits elsewhere, it may be the kernel's last `sync`.
         let waits_for_phase = |of: &&Progress| matches!(of, Progress::Waiting(Waiting::Phases(_)));
